@@ -1,0 +1,87 @@
+"""What can go wrong, said for the person at the screen: what it was, the value received, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class TfmvizError(Exception):
+    """Base of every error this package raises on purpose. ``str(error)`` is a sentence fit to be shown."""
+
+
+class ConfigError(TfmvizError):
+    """A configuration that cannot be built, such as a width that the heads do not divide."""
+
+
+class EmptyText(TfmvizError):
+    """Nothing to look at: the text is empty or only blanks that the tokenizer drops."""
+
+
+class TextTooLong(TfmvizError):
+    """A text with more tokens than the model takes.
+
+    Attributes:
+        n_tokens: tokens of the text, special tokens included.
+        max_tokens: the most that the model takes.
+        cut_at: character offset of the last token border that still fits; ``text[:cut_at]`` is accepted.
+    """
+
+    def __init__(self, n_tokens: int, max_tokens: int, cut_at: int, *, model: str = "the model") -> None:
+        self.n_tokens = n_tokens
+        self.max_tokens = max_tokens
+        self.cut_at = cut_at
+        super().__init__(
+            f"The text has {n_tokens:,} tokens and {model} takes {max_tokens:,}. "
+            f"Shorten it, or cut it after character {cut_at:,}, the last token border that fits."
+        )
+
+
+class ModelNotFound(TfmvizError):
+    """No model of this name in the catalogue, on this disk, or on the Hub.
+
+    Attributes:
+        name: what was asked for.
+        tried: the places looked at, in order, each with why it failed.
+    """
+
+    def __init__(self, name: str, tried: Sequence[str]) -> None:
+        self.name = name
+        self.tried = tuple(tried)
+        super().__init__(f"No model {name!r}. Tried: " + "; ".join(self.tried) + ".")
+
+
+class CheckpointError(TfmvizError):
+    """Weights that are damaged, of another shape, or in a format that could run code."""
+
+
+class UnknownDevice(TfmvizError):
+    """A device this machine does not have."""
+
+
+class UnknownMask(TfmvizError):
+    """A mask rule this model cannot run under."""
+
+
+class UnsupportedModel(TfmvizError):
+    """A model that loads but has no text attention to show."""
+
+
+class NotEnoughMemory(TfmvizError):
+    """A pass that would not fit, refused before it starts.
+
+    Attributes:
+        needed: bytes the pass is predicted to take.
+        available: bytes that are free on the device.
+    """
+
+    def __init__(self, needed: int, available: int, *, what: str) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(
+            f"{what} would need about {needed / 1e9:.1f} GB and {available / 1e9:.1f} GB are free. "
+            "Use a shorter text or a smaller model."
+        )
+
+
+class NoAttention(TfmvizError):
+    """Weights were asked of a layer that has no attention, such as a state-space layer of a hybrid."""
