@@ -17,6 +17,21 @@ class EmptyText(TfmvizError):
     """Nothing to look at: the text is empty or only blanks that the tokenizer drops."""
 
 
+class UnreadableText(TfmvizError):
+    """A text with half a surrogate pair: no character, and nothing a tokenizer can read.
+
+    Attributes:
+        at: offset of the first such half.
+    """
+
+    def __init__(self, text: str, at: int) -> None:
+        self.at = at
+        super().__init__(
+            f"Character {at:,} of the text is U+{ord(text[at]):04X}, half of a character. "
+            "The text was damaged on its way here: copy it again."
+        )
+
+
 class TextTooLong(TfmvizError):
     """A text with more tokens than the model takes.
 

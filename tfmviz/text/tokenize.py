@@ -1,0 +1,230 @@
+"""From a typed text to tokens that know where they stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tfmviz.errors import ConfigError, UnreadableText
+from tfmviz.text.align import Span, exact_spans, repaired_spans, searched_spans
+from tfmviz.text.spelling import Spelling, special_name, spelling_of
+from tfmviz.text.token import Token
+from tfmviz.text.words import word_spans, words_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoding:
+    """A text as a model takes it, and as its reader wrote it.
+
+    Attributes:
+        input_ids: vocabulary numbers, exactly those that ``tokenizer(text, pair)`` gives; shape (n,).
+        token_type_ids: 0 or 1 for the two sentences, where the model has such an input, else None; shape (n,).
+        tokens: one a position, in the same order.
+    """
+
+    input_ids: tuple[int, ...]
+    token_type_ids: tuple[int, ...] | None
+    tokens: tuple[Token, ...]
+
+
+def encode(tokenizer: Any, text: str, *, pair: str | None = None, add_special_tokens: bool = True) -> Encoding:
+    """Tokenize a text, nothing cut and nothing padded.
+
+    A special token's name typed by a person (``[MASK]``, ``<|im_start|>``) becomes that token, as the tokenizer
+    itself has it, because masked words and chat turns are written so. It counts as typed: it has its place in the
+    text and ``is_special`` is False. A tokenizer loaded with ``split_special_tokens=True`` reads it as plain letters.
+
+    Args:
+        tokenizer: a transformers tokenizer, fast or not.
+        text: what was typed.
+        pair: a second sentence. An empty one counts as none, as in transformers.
+        add_special_tokens: let the tokenizer add its ``[CLS]``, ``<s>`` and so on.
+
+    Raises:
+        UnreadableText: if the text holds half a surrogate pair, which is no character.
+    """
+    for typed in (text, pair or ""):
+        _check_readable(typed)
+    if not getattr(tokenizer, "is_fast", False):
+        return _encode_without_offsets(tokenizer, text, pair, add_special_tokens)
+    batch = tokenizer(text, pair, add_special_tokens=add_special_tokens, truncation=False, padding=False, verbose=False)
+    raw = batch.encodings[0]
+    backend = tokenizer.backend_tokenizer
+    return _assemble(
+        ids=raw.ids,
+        type_ids=batch.get("token_type_ids"),
+        pieces=raw.tokens,
+        offsets=raw.offsets,
+        sequences=raw.sequence_ids,
+        texts=(text, pair or ""),
+        whole=set(tokenizer.added_tokens_decoder),
+        spellings=(spelling_of(backend),),
+    )
+
+
+def pad(encoding: Encoding, length: int, *, side: Literal["left", "right"], pad_id: int, pad_text: str) -> Encoding:
+    """Fill an encoding up to ``length`` positions.
+
+    Args:
+        encoding: what :func:`encode` gave.
+        length: positions wanted.
+        side: where the padding goes.
+        pad_id: the padding token's vocabulary number.
+        pad_text: its name.
+
+    Raises:
+        ConfigError: if the encoding is longer than ``length``: padding never cuts.
+    """
+    missing = length - len(encoding.tokens)
+    if missing < 0:
+        raise ConfigError(f"cannot pad {len(encoding.tokens)} tokens to {length}: that would cut the text")
+    place = 0 if side == "left" or not encoding.tokens else encoding.tokens[-1].end
+    segment = encoding.tokens[-1].segment if side == "right" and encoding.tokens else 0
+    filler = Token(id=pad_id, text=pad_text, start=place, end=place, is_special=True, is_padding=True, segment=segment)
+
+    def filled(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+        return (value,) * missing + values if side == "left" else values + (value,) * missing
+
+    types = encoding.token_type_ids
+    return replace(
+        encoding,
+        input_ids=filled(encoding.input_ids, pad_id),
+        token_type_ids=None if types is None else filled(types, 0),
+        tokens=filled(encoding.tokens, filler),
+    )
+
+
+def _check_readable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableText(text, error.start) from None
+
+
+def _encode_without_offsets(tokenizer: Any, text: str, pair: str | None, add_special_tokens: bool) -> Encoding:
+    """Tokenizers written in Python give numbers and no places: the places are found again from the pieces."""
+    batch = tokenizer(text, pair, add_special_tokens=add_special_tokens, truncation=False, verbose=False)
+    ids = [int(i) for i in batch["input_ids"]]
+    added = _added_positions(tokenizer, ids, text, pair) if add_special_tokens else ([], len(ids))
+    special, first_of_pair = added
+    sequences = [None if i in set(special) else int(pair is not None and i >= first_of_pair) for i in range(len(ids))]
+    return _assemble(
+        ids=ids,
+        type_ids=batch.get("token_type_ids"),
+        pieces=tokenizer.convert_ids_to_tokens(ids),
+        offsets=None,
+        sequences=sequences,
+        texts=(text, pair or ""),
+        whole=set(),
+        spellings=("bytes", "metaspace", "plain"),
+    )
+
+
+def _added_positions(tokenizer: Any, ids: Sequence[int], text: str, pair: str | None) -> tuple[list[int], int]:
+    """Which positions the tokenizer added, found by encoding the bare texts and laying them over the full sequence."""
+    bare = [
+        [int(i) for i in tokenizer(part, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]]
+        for part in ([text] if pair is None else [text, pair])
+    ]
+    special: list[int] = []
+    cursor = 0
+    starts: list[int] = []
+    for part in bare:
+        found = next((i for i in range(cursor, len(ids) + 1) if list(ids[i : i + len(part)]) == part), cursor)
+        special += range(cursor, found)
+        starts.append(found)
+        cursor = found + len(part)
+    special += range(cursor, len(ids))
+    return special, starts[-1] if pair is not None else len(ids)
+
+
+def _assemble(
+    *,
+    ids: Sequence[int],
+    type_ids: Sequence[int] | None,
+    pieces: Sequence[str],
+    offsets: Sequence[Span] | None,
+    sequences: Sequence[int | None],
+    texts: tuple[str, str],
+    whole: set[int],
+    spellings: tuple[Spelling, ...],
+) -> Encoding:
+    """Put spans, words and special tokens together into one Token a position."""
+    spans: list[Span | None] = [None] * len(ids)
+    is_piece = [False] * len(ids)
+    word: list[int | None] = [None] * len(ids)
+    n_words = 0
+    for segment, text in enumerate(texts):
+        where = [i for i, sequence in enumerate(sequences) if sequence == segment]
+        words = word_spans(text)
+        found, cut = _segment_spans(
+            [pieces[i] for i in where],
+            None if offsets is None else [offsets[i] for i in where],
+            [ids[i] in whole for i in where],
+            text,
+            spellings,
+        )
+        for i, span, part, index in zip(where, found, cut, words_of(found, words), strict=True):
+            spans[i], is_piece[i] = span, part
+            word[i] = None if index is None else n_words + index
+        n_words += len(words)
+
+    tokens: list[Token] = []
+    place = segment = 0
+    for i, span in enumerate(spans):
+        if span is None:  # added by the tokenizer: it stands where the last typed token ended
+            text = special_name(pieces[i])
+            tokens.append(Token(id=ids[i], text=text, start=place, end=place, is_special=True, segment=segment))
+            continue
+        segment = sequences[i] or 0
+        begin, place = span
+        tokens.append(
+            Token(
+                id=ids[i],
+                text=texts[segment][begin:place],
+                start=begin,
+                end=place,
+                word=word[i],
+                segment=segment,
+                is_piece=is_piece[i],
+            )
+        )
+    return Encoding(
+        input_ids=tuple(ids), token_type_ids=None if type_ids is None else tuple(type_ids), tokens=tuple(tokens)
+    )
+
+
+def _segment_spans(
+    pieces: Sequence[str],
+    offsets: Sequence[Span] | None,
+    whole: Sequence[bool],
+    text: str,
+    spellings: tuple[Spelling, ...],
+) -> tuple[list[Span], list[bool]]:
+    """Spans of one sentence's pieces. Added tokens are spelled as typed and split it into stretches."""
+    for spelling in spellings:
+        if not any(whole) and (exact := exact_spans(pieces, text, spelling)):
+            return exact
+    if offsets is None:
+        return searched_spans(pieces, text)
+    spans: list[Span] = []
+    cut: list[bool] = []
+    i = 0
+    while i < len(pieces):
+        if whole[i]:
+            spans.append(offsets[i])
+            cut.append(False)
+            i += 1
+            continue
+        j = next((k for k in range(i, len(pieces)) if whole[k]), len(pieces))
+        start, stop = (spans[-1][1] if spans else 0), (offsets[j][0] if j < len(pieces) else len(text))
+        exact = exact_spans(pieces[i:j], text[start:stop], spellings[0])
+        if exact is not None:
+            found, parts = [(b + start, e + start) for b, e in exact[0]], exact[1]
+        else:
+            found, parts = repaired_spans(pieces[i:j], offsets[i:j], text, spellings[0], start, stop)
+        spans += found
+        cut += parts
+        i = j
+    return spans, cut
