@@ -1,0 +1,320 @@
+// The atlas: every layer and head of one trace in one canvas. See tfmviz/components/atlas.py for what is sent.
+
+import { element } from "./element.js";
+import { readArrays, readHeader } from "./payload.js";
+import { dress, loadFonts, readScale, readTheme } from "./theme.js";
+import { Stage } from "./stage.js";
+import { Tooltip } from "./tooltip.js";
+import { atlasLayout } from "./atlas_layout.js";
+import { AtlasPainter } from "./atlas_paint.js";
+import { fillCard, headSentence } from "./atlas_words.js";
+
+const ZOOMS = [1, 1.5, 2, 3, 4];
+const MAGNIFIED = 168;
+const ANSWER_MS = 1500;
+
+class Atlas {
+  constructor(parentElement) {
+    this.host = parentElement.host ?? parentElement;
+    this.root = element("div", { className: "tfmviz atlas" });
+    parentElement.append(this.root);
+    this.painter = new AtlasPainter();
+    this.base = document.createElement("canvas");
+    this.zoom = 1;
+    this.hovered = null;
+    this.focused = null;
+    this.chosen = { layer: 0, head: 0 };
+    this.awaited = null;
+    this.stop = new AbortController();
+    this.build();
+  }
+
+  build() {
+    this.field = element("div", {
+      className: "field",
+      parent: this.root,
+      attributes: { role: "application", tabindex: "0", "aria-roledescription": "map of attention heads" },
+    });
+    this.stage = new Stage(this.field, { onResize: (width) => this.layOut(width), onPaint: (c) => this.paint(c) });
+    const foot = element("div", { className: "foot", parent: this.root });
+    this.status = element("div", { className: "status", parent: foot, attributes: { "aria-live": "polite" } });
+    this.legend = element("div", { className: "legend", parent: foot });
+    this.tooltip = new Tooltip(this.root);
+    const on = (name, listener, options = {}) =>
+      this.field.addEventListener(name, listener, { signal: this.stop.signal, ...options });
+    on("pointermove", (event) => event.pointerType !== "touch" && this.hover(this.headUnder(event)));
+    on("pointerleave", () => this.hover(null));
+    on("click", (event) => this.choose(this.headUnder(event)));
+    on("keydown", (event) => this.press(event));
+    on("focus", () => this.field.matches(":focus-visible") && this.focus(this.focused ?? this.chosen));
+    on("blur", () => this.focus(null));
+    on("wheel", (event) => this.wheel(event), { passive: false });
+    document.addEventListener("tfmviz:chosen", (event) => this.told(event.detail), { signal: this.stop.signal });
+  }
+
+  /** Take what Python sent. The same version changes nothing; another theme repaints. */
+  update({ data, setStateValue }) {
+    this.send = setStateValue;
+    const header = readHeader(data);
+    const theme = readTheme(this.host);
+    const news = header.version !== this.version;
+    if (!news && theme.id === this.theme?.id) return;
+    this.theme = theme;
+    dress(this.root, theme);
+    this.scale = readScale(header.scale[theme.dark ? "dark" : "light"]);
+    if (news) this.read(header, readArrays(data, header));
+    this.painter.reset();
+    this.say();
+    this.showLegend(header);
+    if (this.stage.observed) this.layOut(this.stage.observed);
+    loadFonts(theme).then(() => this.repaint());
+  }
+
+  read(header, arrays) {
+    this.version = header.version;
+    this.key = header.key;
+    this.maxHeight = header.max_height;
+    const { layers, heads } = header;
+    this.model = {
+      layers,
+      heads,
+      kvHeads: header.kv_heads,
+      overview: arrays.overview,
+      rows: header.rows,
+      cols: header.cols,
+      visible: arrays.visible,
+      maskRows: header.mask_rows,
+      maskCols: header.mask_cols,
+      maskOf: header.mask_of,
+      roles: header.roles,
+      strongest: header.strongest,
+      reasons: header.statuses.map((status) => (status.startsWith("none") ? status.replace(/^none:?\s*/, "") : "")),
+      dense: header.statuses.map((status) => status === "dense"),
+      name: `${layers}x${heads}x${header.tokens[1]}`,
+    };
+    const inside = ({ layer, head }) => layer < layers && head < heads;
+    const told = chosenByPython().get(this.key);
+    this.chosen = told && inside(told) ? told : inside(this.chosen) ? this.chosen : { layer: 0, head: 0 };
+    this.focused = null;
+    this.hovered = null;
+    this.tooltip.hide();
+    this.field.setAttribute(
+      "aria-label",
+      `All heads: ${layers} layers, ${heads} heads each. Arrow keys move, Enter selects, plus and minus zoom.`,
+    );
+  }
+
+  layOut(width) {
+    if (!this.model) return;
+    const { layers, heads, kvHeads } = this.model;
+    const ratio = window.devicePixelRatio || 1;
+    const spec = { layers, heads, kvHeads, width, maxHeight: this.maxHeight, zoom: this.zoom, ratio };
+    this.layout = atlasLayout(spec);
+    if (this.layout.contentHeight > this.maxHeight) this.layout = atlasLayout({ ...spec, width: width - 14 });
+    const { contentWidth, contentHeight } = this.layout;
+    this.baseOf = "";
+    this.stage.resize({ contentWidth, contentHeight, viewHeight: Math.min(contentHeight, this.maxHeight) });
+  }
+
+  repaint() {
+    this.baseOf = "";
+    this.stage.paintNow();
+  }
+
+  paint(context) {
+    if (!this.layout) return;
+    const { stage, base } = this;
+    const wanted = `${stage.left},${stage.top},${this.chosen.layer},${this.chosen.head}`;
+    if (this.baseOf !== wanted) {
+      if (base.width !== stage.canvas.width) base.width = stage.canvas.width;
+      if (base.height !== stage.canvas.height) base.height = stage.canvas.height;
+      const under = base.getContext("2d");
+      under.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
+      this.painter.base(under, this);
+      this.baseOf = wanted;
+    }
+    context.drawImage(base, 0, 0, stage.width, stage.height);
+    if (this.hovered) this.painter.ring(context, this, this.hovered, "hover");
+    this.painter.ring(context, this, this.chosen, "chosen");
+    if (this.focused) this.painter.ring(context, this, this.focused, "focus");
+    if (this.host.dataset.version !== this.version) {
+      this.host.dataset.ready = this.model.name;
+      this.host.dataset.version = this.version;
+    }
+  }
+
+  headUnder(event) {
+    if (!this.layout) return null;
+    const { x, y } = this.stage.place(event);
+    return y < this.layout.top ? null : this.layout.at(x + this.stage.left, y + this.stage.top);
+  }
+
+  hover(place) {
+    if (same(place, this.hovered)) return;
+    this.hovered = place;
+    this.stage.schedule();
+    this.say();
+    this.showCard(place ?? this.focused);
+  }
+
+  focus(place) {
+    this.focused = place;
+    if (place) {
+      const box = this.layout.box(place.layer, place.head);
+      const margins = { marginLeft: this.layout.labelWidth, marginTop: this.layout.top };
+      this.stage.reveal({ x: box.x - 4, y: box.y - 4, width: box.size + 8, height: box.size + 8, ...margins });
+    }
+    this.stage.schedule();
+    this.say();
+    this.showCard(place);
+  }
+
+  /** The ring moves at once; Python hears of it only when it really moved. */
+  choose(place) {
+    if (!place || same(place, this.chosen)) return;
+    this.chosen = place;
+    this.awaited = { ...place, until: performance.now() + ANSWER_MS };
+    this.stage.schedule();
+    this.say();
+    // The third number makes a click on the head that was clicked last count, when a picker moved on in between.
+    this.send?.("selected", [place.layer, place.head, Date.now() % 1e9]);
+  }
+
+  /** Python says which head is selected. While a click is on its way, an older answer must not move the ring back. */
+  told({ key, selected }) {
+    if (key !== this.key || !selected) return;
+    const [layer, head] = selected;
+    if (layer >= this.model.layers || head >= this.model.heads) return;
+    if (this.awaited && !same({ layer, head }, this.awaited) && performance.now() < this.awaited.until) return;
+    this.awaited = null;
+    if (same({ layer, head }, this.chosen)) return;
+    this.chosen = { layer, head };
+    const box = this.layout?.box(layer, head);
+    if (box) this.stage.reveal({ ...box, width: box.size, height: box.size, marginTop: this.layout.top });
+    this.stage.schedule();
+    this.say();
+  }
+
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    if (key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key)) {
+      const from = this.focused ?? this.chosen;
+      this.focus(this.focused ? this.layout.step(from, key) : from);
+    } else if (key === "Enter" || key === " ") this.choose(this.focused ?? this.chosen);
+    else if (key === "+" || key === "=") this.magnify(1);
+    else if (key === "-") this.magnify(-1);
+    else if (key === "Escape") this.focus(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    this.magnify(event.deltaY < 0 ? 1 : -1, event);
+  }
+
+  /** One step of zoom; the head under the pointer, or the chosen one, stays where it is. */
+  magnify(direction, event = null) {
+    const index = Math.min(ZOOMS.length - 1, Math.max(0, ZOOMS.indexOf(this.zoom) + direction));
+    if (ZOOMS[index] === this.zoom) return;
+    const place = (event && this.headUnder(event)) || this.focused || this.chosen;
+    const before = this.layout.box(place.layer, place.head);
+    const [dx, dy] = [before.x - this.stage.scroller.scrollLeft, before.y - this.stage.scroller.scrollTop];
+    this.zoom = ZOOMS[index];
+    this.layOut(this.stage.observed);
+    const after = this.layout.box(place.layer, place.head);
+    this.stage.scroller.scrollTo(after.x - dx, after.y - dy);
+    this.tooltip.hide();
+    this.repaint();
+    this.zoomIn.disabled = index === ZOOMS.length - 1;
+    this.zoomOut.disabled = index === 0;
+  }
+
+  say() {
+    const text = headSentence(this.model, this.hovered ?? this.focused ?? this.chosen);
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+
+  showCard(place) {
+    if (!place) {
+      this.tooltip.hide();
+      return;
+    }
+    const { layout, stage } = this;
+    const small = layout.cell < MAGNIFIED * 0.75;
+    const paintLarge = small && ((canvas) => this.paintLarge(canvas, place));
+    fillCard(this.tooltip.card, { model: this.model, ...place, paintLarge });
+    const box = layout.box(place.layer, place.head);
+    const corner = stage.canvas.getBoundingClientRect();
+    const [left, top] = [corner.left + box.x - stage.left, corner.top + box.y - stage.top];
+    this.tooltip.show({ left, top, right: left + box.size, bottom: top + box.size });
+  }
+
+  paintLarge(canvas, place) {
+    const { ratio } = this.stage;
+    canvas.width = canvas.height = Math.round(MAGNIFIED * ratio);
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { model, theme, scale } = this;
+    this.painter.magnified(context, { model, theme, scale, ...place, size: MAGNIFIED, ratio });
+  }
+
+  showLegend(header) {
+    this.legend.replaceChildren();
+    const scale = element("span", { className: "legend-item", parent: this.legend });
+    element("span", { text: "weight 0", parent: scale });
+    const bar = element("span", { className: "ramp", parent: scale });
+    bar.style.backgroundImage = this.scale.gradient;
+    element("span", { text: "1", parent: scale });
+    if (header.mask_of.some((mask) => mask >= 0) || this.model.reasons.some(Boolean)) {
+      const item = element("span", { className: "legend-item", parent: this.legend });
+      element("span", { className: "hatched", parent: item });
+      element("span", { text: "masked", parent: item });
+    }
+    const zoom = element("span", { className: "buttons", parent: this.legend });
+    const button = (text, label, direction) => {
+      const node = element("button", { text, parent: zoom, attributes: { type: "button", "aria-label": label } });
+      node.addEventListener("click", () => this.magnify(direction), { signal: this.stop.signal });
+      return node;
+    };
+    this.zoomOut = button("−", "Smaller heads", -1);
+    this.zoomIn = button("+", "Larger heads", 1);
+    this.zoomOut.disabled = this.zoom === ZOOMS[0];
+    this.zoomIn.disabled = this.zoom === ZOOMS[ZOOMS.length - 1];
+  }
+
+  destroy() {
+    this.stop.abort();
+    this.stage.destroy();
+    this.root.remove();
+  }
+}
+
+function same(a, b) {
+  return a === b || (a && b && a.layer === b.layer && a.head === b.head);
+}
+
+/** The selection that atlas_choice.js last heard from Python, by widget key; it may have come before the atlas. */
+function chosenByPython() {
+  return (window[Symbol.for("tfmviz.chosen")] ??= new Map());
+}
+
+const atlases = new WeakMap();
+
+export default function atlas(component) {
+  const { parentElement, data } = component;
+  if (!data) return undefined;
+  let view = atlases.get(parentElement);
+  if (!view) {
+    view = new Atlas(parentElement);
+    atlases.set(parentElement, view);
+  }
+  view.update(component);
+  return () => {
+    view.destroy();
+    atlases.delete(parentElement);
+  };
+}

@@ -1,0 +1,44 @@
+// What the atlas says about one head: in the card beside the pointer and in the line below the picture.
+
+import { element, fourDigits, headName, isolated } from "./element.js";
+
+/** The head in one sentence, for the status line and for screen readers. */
+export function headSentence(model, { layer, head }) {
+  const reason = model.reasons[layer];
+  if (reason) return `${headName(layer, head)}: no attention in this layer (${reason})`;
+  const parts = [headName(layer, head)];
+  const role = model.roles[layer]?.[head];
+  if (role) parts.push(role);
+  const pair = model.strongest[layer]?.[head];
+  if (pair) parts.push(`strongest: ${isolated(pair[0])} → ${isolated(pair[1])} ${fourDigits(pair[2])}`);
+  return parts.join(" · ");
+}
+
+/** Fill the card: name, role, a larger picture where the thumbnail is small, the strongest pair. */
+export function fillCard(card, { model, layer, head, paintLarge }) {
+  card.replaceChildren();
+  const title = element("div", { className: "card-title", parent: card });
+  element("strong", { text: headName(layer, head), parent: title });
+  const reason = model.reasons[layer];
+  if (reason) {
+    element("div", { className: "card-note", text: `No attention in this layer: ${reason}`, parent: card });
+    return;
+  }
+  const role = model.roles[layer]?.[head];
+  if (role) element("span", { className: "card-role", text: role, parent: title });
+  if (paintLarge) {
+    const canvas = element("canvas", { className: "card-picture", parent: card });
+    paintLarge(canvas);
+  }
+  const pair = model.strongest[layer]?.[head];
+  if (pair) {
+    const line = element("div", { className: "card-pair", parent: card });
+    element("bdi", { className: "chip query", text: pair[0], parent: line });
+    element("span", { className: "arrow", text: "→", parent: line });
+    element("bdi", { className: "chip key", text: pair[1], parent: line });
+    element("span", { className: "number", text: fourDigits(pair[2]), parent: line });
+  }
+  if (model.dense[layer]) {
+    element("div", { className: "card-note", text: "Weights taken from the model itself", parent: card });
+  }
+}
