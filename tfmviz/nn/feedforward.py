@@ -1,0 +1,44 @@
+"""The feed-forward layer: each token alone, through a wider space and back."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tfmviz.nn.config import Activation, TransformerConfig
+
+
+def activate(x: Tensor, kind: Activation) -> Tensor:
+    """The non-linearity. "gelu-tanh" is the approximation that GPT-2 was trained with; "silu" is x · sigmoid(x)."""
+    match kind:
+        case "relu":
+            return F.relu(x)
+        case "gelu":
+            return F.gelu(x)
+        case "gelu-tanh":
+            return F.gelu(x, approximate="tanh")
+        case "silu":
+            return F.silu(x)
+
+
+class FeedForward(nn.Module):
+    """plain: down(f(up(x))), Vaswani et al. 2017, section 3.3. gated: down(f(gate(x)) · up(x)), Shazeer 2020.
+
+    Gated with "silu" is SwiGLU (Llama), gated with "gelu-tanh" is GEGLU (T5 v1.1).
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.up = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+        if config.feed_forward == "gated":
+            self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
+
+    def forward(self, x: Float[Tensor, "b n d_model"]) -> Float[Tensor, "b n d_model"]:
+        if self.config.feed_forward == "gated":
+            wide = activate(self.gate(x), self.config.activation) * self.up(x)
+        else:
+            wide = activate(self.up(x), self.config.activation)
+        return self.down(wide)

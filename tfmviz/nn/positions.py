@@ -1,0 +1,57 @@
+"""Positions that are added to token vectors: sinusoids and learned tables."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from tfmviz.errors import ConfigError
+from tfmviz.nn.config import TransformerConfig
+
+
+def sinusoidal(positions: Int[Tensor, "*b n"], d_model: int, base: float = 10_000.0) -> Float[Tensor, "*b n d_model"]:
+    """Sines and cosines of wavelengths from 2π to base · 2π, for any width and any position.
+
+    Dimension 2i is sin(p / base^(2i/d)) and dimension 2i+1 its cosine; of an odd width the last sine has no cosine.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+    even = torch.arange(0, d_model, 2, device=positions.device)
+    # float64: at position 1,000,000 an angle in float32 is off by 0.06
+    angles = positions[..., None].double() / base ** (even.double() / d_model)
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return pairs.flatten(-2)[..., :d_model].float()
+
+
+def positions_of(tokens: Int[Tensor, "b n"], first: int = 0) -> Int[Tensor, " n"]:
+    """0, 1, 2, ... for the tokens of a text, or from ``first`` on if a cache holds those before."""
+    return torch.arange(first, first + tokens.shape[1], device=tokens.device)
+
+
+class AddedPosition(nn.Module):
+    """The vector that says where a token stands, added to the token's own; nothing for schemes that act elsewhere."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        if config.position == "learned":
+            self.table = nn.Embedding(config.max_positions + config.position_offset, config.d_model)
+
+    def forward(self, x: Float[Tensor, "b n d_model"], positions: Int[Tensor, "*b n"]) -> Float[Tensor, "b n d_model"]:
+        """Token vectors with their positions.
+
+        Raises:
+            ConfigError: if a learned table has no row for a position.
+        """
+        if self.config.position == "sinusoidal":
+            return x + sinusoidal(positions, self.config.d_model, self.config.position_base).to(x.dtype)
+        if self.config.position == "learned":
+            last = int(positions.max())
+            if last >= self.config.max_positions:
+                raise ConfigError(
+                    f"max_positions={self.config.max_positions} learned positions have no row for position {last}. "
+                    "Shorten the text, or build the model with more."
+                )
+            return x + self.table(positions + self.config.position_offset)
+        return x
