@@ -100,3 +100,7 @@ class NotEnoughMemory(TfmvizError):
 
 class NoAttention(TfmvizError):
     """Weights were asked of a layer that has no attention, such as a state-space layer of a hybrid."""
+
+
+class OutOfRange(TfmvizError, IndexError):
+    """A layer, head, row or column that is not there."""

@@ -1,0 +1,20 @@
+"""What one forward pass leaves behind: queries and keys of every layer, and the exact weights of any head from them."""
+
+from __future__ import annotations
+
+from tfmviz.trace.capture import Capture, capture
+from tfmviz.trace.layer import LayerAttention
+from tfmviz.trace.memory import MemoryUse
+from tfmviz.trace.stack import AttentionStack, Link
+from tfmviz.trace.trace import Predictions, Trace
+
+__all__ = [
+    "AttentionStack",
+    "Capture",
+    "LayerAttention",
+    "Link",
+    "MemoryUse",
+    "Predictions",
+    "Trace",
+    "capture",
+]

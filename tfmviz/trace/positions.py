@@ -1,0 +1,52 @@
+"""Rows and columns that a caller asks for, as one kind of index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tfmviz.errors import OutOfRange
+
+# None: all; a slice; or anything torch reads as whole numbers (list, range, numpy array, tensor).
+Selection = slice | Sequence[int] | Tensor | Any | None
+
+
+def positions(selection: Selection, length: int, *, what: str) -> Tensor:
+    """The positions that ``selection`` names among ``length``.
+
+    Args:
+        selection: None for all, a slice, or an index array; negative numbers count from the end.
+        length: how many positions there are.
+        what: ``"row"`` or ``"column"``, for the error.
+
+    Returns:
+        int64 positions in 0..length-1, on the CPU, in the order asked for.
+
+    Raises:
+        OutOfRange: if a position lies outside.
+    """
+    if selection is None:
+        return torch.arange(length)
+    if isinstance(selection, slice):
+        return torch.arange(length)[selection] if (selection.step or 1) > 0 else _backwards(selection, length)
+    index = torch.as_tensor(selection).detach().cpu()
+    index = index.reshape(-1)
+    if index.dtype == torch.bool:
+        index = index.nonzero().reshape(-1)
+    index = index.to(torch.int64)
+    if index.numel() and not (-length <= int(index.min()) and int(index.max()) < length):
+        raise OutOfRange(f"{what} {int(index.max())} was asked for, and there are {length}: 0 to {length - 1}.")
+    return torch.where(index < 0, index + length, index)
+
+
+def _backwards(selection: slice, length: int) -> Tensor:
+    return torch.tensor(range(length)[selection], dtype=torch.int64)
+
+
+def in_blocks(rows: Tensor, size: int) -> Iterator[Tensor]:
+    """``rows`` in consecutive pieces of at most ``size``."""
+    for first in range(0, rows.numel(), size):
+        yield rows[first : first + size]

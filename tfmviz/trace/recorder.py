@@ -1,0 +1,115 @@
+"""Hear a model's attention calls during one pass and keep what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tfmviz.errors import ConfigError
+from tfmviz.trace.call import AttentionCall, CallReader
+from tfmviz.trace.interception import AttentionFunction
+from tfmviz.trace.layer import LayerAttention
+from tfmviz.trace.layout import CallKey, ModulePaths
+from tfmviz.trace.selfcheck import TOLERANCE, residual
+from tfmviz.trace.source import QueriesAndKeys
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One attention call.
+
+    Attributes:
+        key: which call of the model this is.
+        module: the module that made it.
+        source: what it computes.
+        residual: see :func:`tfmviz.trace.selfcheck.residual`.
+        tolerance: the most that is accepted of it.
+    """
+
+    key: CallKey
+    module: nn.Module
+    source: QueriesAndKeys
+    residual: Tensor | None
+    tolerance: float
+
+    def layer(self) -> LayerAttention | None:
+        """The attention of this call; None if the self-check speaks against it."""
+        if self.residual is None:
+            return None
+        difference = float(self.residual)
+        return LayerAttention(source=self.source, residual=difference) if difference <= self.tolerance else None
+
+
+class Recorder:
+    """A listener (see :mod:`tfmviz.trace.interception`) that calls the model's own function and keeps queries and keys.
+
+    Nothing that the model computes changes, but for the heads to ablate: their part of the function's output is set
+    to zero, which is what zeroing their slice before the output projection would do.
+    """
+
+    def __init__(
+        self, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]] | None = None, keep_value: bool = False
+    ) -> None:
+        self.heard: list[Heard] = []
+        self._paths = paths
+        self._ablate = ablate or {}
+        self._reader = CallReader(keep_value=keep_value)
+        self._calls: dict[int, int] = {}
+        self._last: tuple[nn.Module, Tensor, Tensor] | None = None
+
+    def __call__(
+        self,
+        implementation: str | None,
+        attend: AttentionFunction,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        """See :class:`tfmviz.trace.interception.Listener`."""
+        out, weights = attend(module, query, key, value, attention_mask, **options)
+        if not self._paths.knows(module):
+            return out, weights  # a module of another model that runs in this context
+        again = self._same_as_before(module, query, key)
+        if not again:
+            self._calls[id(module)] = self._calls.get(id(module), -1) + 1
+        key_of_call = self._paths.key(module, self._calls[id(module)])
+        if not again:
+            causal = _is_causal(implementation, module, query, attention_mask, options)
+            call = AttentionCall(query, key, value, attention_mask, causal, options)
+            self.heard.append(self._hear(key_of_call, module, call, out))
+        heads = self._ablate.get(key_of_call)
+        if heads is None:
+            return out, weights
+        if again:
+            raise ConfigError("Heads of differential attention cannot be ablated: two calls share one map.")
+        out = out.clone()
+        out[:, :, list(heads)] = 0
+        return out, weights
+
+    def _hear(self, key: CallKey, module: nn.Module, call: AttentionCall, out: Tensor) -> Heard:
+        with torch.no_grad():
+            source = self._reader.read(call)
+            difference = residual(source, call.value[0], out, every_row=bool(call.unknown))
+        return Heard(key, module, source, difference, TOLERANCE.get(call.query.dtype, TOLERANCE[torch.bfloat16]))
+
+    def _same_as_before(self, module: nn.Module, query: Tensor, key: Tensor) -> bool:
+        """Differential attention runs one map over two halves of the values, as two calls in a row."""
+        last, self._last = self._last, (module, query, key)
+        return last is not None and last[0] is module and last[1] is query and last[2] is key
+
+
+def _is_causal(
+    implementation: str | None, module: nn.Module, query: Tensor, mask: Tensor | None, options: Mapping[str, Any]
+) -> bool:
+    """Whether a missing mask means "causal". Eager attention hides nothing then; the fused one asks the flag."""
+    if implementation in (None, "eager") or mask is not None or query.shape[2] == 1:
+        return False
+    flag = options.get("is_causal")
+    return bool(getattr(module, "is_causal", True) if flag is None else flag)
