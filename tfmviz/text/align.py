@@ -8,12 +8,13 @@ faults mended: blanks trimmed off, blanks invented, marks left out.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 import regex
 
-from tfmviz.text.spelling import META, Spelling, leading_blanks, piece_bytes, prefix_bytes, text_bytes
+from tfmviz.text.spelling import META, Spelling, joined_bytes, leading_blanks, prefix_bytes, text_bytes
 
 Span = tuple[int, int]
 # What belongs to the character before it: combining marks, joiners, variation selectors and skin tones.
@@ -32,10 +33,9 @@ def exact_spans(pieces: Sequence[str], text: str, spelling: Spelling) -> tuple[l
         One character span a piece and whether it holds only part of a character; a blank that the tokenizer put in
         front belongs to nobody. None if the pieces do not join to the text.
     """
-    parts = [piece_bytes(piece, spelling) for piece in pieces]
-    if any(part is None for part in parts):
+    if spelling == "wordpiece" or (read := joined_bytes(pieces, spelling)) is None:
         return None
-    joined = b"".join(part for part in parts if part is not None)
+    joined, lengths = read
     typed = text_bytes(text, spelling)
     prefix = prefix_bytes(spelling)
     if joined == typed:
@@ -44,9 +44,8 @@ def exact_spans(pieces: Sequence[str], text: str, spelling: Spelling) -> tuple[l
         shift = len(prefix)
     else:
         return None
-    ends = np.cumsum([len(part) for part in parts if part is not None], dtype=np.int64) - shift
-    starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
-    starts, ends = np.maximum(starts, 0), np.maximum(ends, 0)
+    edges = np.maximum(np.cumsum([0, *lengths]) - shift, 0)
+    starts, ends = edges[:-1], edges[1:]
     data = np.frombuffer(typed, np.uint8)
     first = np.append((data & 0xC0) != 0x80, True)  # this byte begins a character; so does the end of the text
     character = np.cumsum(first) - 1
@@ -65,6 +64,22 @@ def repaired_spans(
         One character span a piece, starts and ends never falling back, and whether a piece shares its character with
         a neighbour, that is, holds only part of it.
     """
+    if spelling in ("bytes", "metaspace"):
+        spans = _with_blanks(pieces, spans, text, spelling, start, stop)
+    out: list[Span] = []
+    first, last = start, start
+    for begin, end in spans:
+        first = min(max(begin, first), stop)
+        last = min(max(end, first, last), stop)
+        out.append((first, last))
+    out = attach_marks(out, text, stop)
+    return out, shared_characters(out)
+
+
+def _with_blanks(
+    pieces: Sequence[str], spans: Sequence[Span], text: str, spelling: Spelling, start: int, stop: int
+) -> list[Span]:
+    """The spans with the blanks that their pieces begin with."""
     out: list[Span] = []
     reached = start
     for i, (piece, (begin, end)) in enumerate(zip(pieces, spans, strict=True)):
@@ -72,11 +87,9 @@ def repaired_spans(
         if blanks:
             following = spans[i + 1] if i + 1 < len(spans) else (stop, stop)
             begin, end = _mend_blanks(text, begin, end, reached, blanks, blanks == len(piece), following)
-        begin = min(max(begin, out[-1][0] if out else start), stop)
-        end = min(max(end, begin, out[-1][1] if out else start), stop)
         out.append((begin, end))
         reached = max(reached, end)
-    return attach_marks(out, text, stop), shared_characters(out)
+    return out
 
 
 def _mend_blanks(
@@ -149,8 +162,6 @@ def searched_spans(pieces: Sequence[str], text: str) -> tuple[list[Span], list[b
 
 def _plain_letters(text: str) -> tuple[str, list[int]]:
     """Letters without blanks, marks and case, and the character each came from."""
-    import unicodedata
-
     letters: list[str] = []
     origin: list[int] = []
     for i, character in enumerate(text):
@@ -174,18 +185,10 @@ def _fill_unknown(spans: Sequence[Span | None], text: str) -> tuple[list[Span], 
             continue
         begin = out[-1][1] if out else 0
         end = next((s[0] for s in spans[i + 1 :] if s is not None), len(text))
-        unknown_after = sum(1 for _ in _run_of_unknown(spans, i + 1))
         gap = text[begin:end]
         begin += len(gap) - len(gap.lstrip())
         words = text[begin:end].split()
-        if unknown_after and words:  # several unknown words in a row: one each, the last takes what is left
+        if words and i + 1 < len(spans) and spans[i + 1] is None:  # unknown words in a row: one each
             end = begin + len(words[0])
         out.append((begin, max(begin, begin + len(text[begin:end].rstrip()))))
     return attach_marks(out, text, len(text)), shared_characters(out)
-
-
-def _run_of_unknown(spans: Sequence[Span | None], start: int):
-    for span in spans[start:]:
-        if span is not None:
-            return
-        yield span

@@ -46,19 +46,23 @@ def spelling_of(backend: Any) -> Spelling:
     return "plain"
 
 
-def piece_bytes(piece: str, spelling: Spelling) -> bytes | None:
-    """The bytes one vocabulary piece stands for; None if it is not written in this spelling.
+def joined_bytes(pieces: Sequence[str], spelling: Spelling) -> tuple[bytes, list[int]] | None:
+    """The bytes that vocabulary pieces stand for, and how many are each one's; None if they are spelled otherwise.
 
     In the metaspace spelling a blank stays ``▁``: compare with :func:`text_bytes` of the same spelling.
     """
     if spelling == "bytes":
         try:
-            return piece.translate(_TO_LATIN).encode("latin-1")
+            return "".join(pieces).translate(_TO_LATIN).encode("latin-1"), [len(piece) for piece in pieces]
         except UnicodeEncodeError:
             return None
-    if spelling == "metaspace" and (match := _BYTE_PIECE.match(piece)):
-        return bytes([int(match[1], 16)])
-    return piece.encode()
+    parts = [_raw_byte(piece) if piece.startswith("<0x") else piece.encode() for piece in pieces]
+    return b"".join(parts), [len(part) for part in parts]
+
+
+def _raw_byte(piece: str) -> bytes:
+    match = _BYTE_PIECE.match(piece)
+    return bytes([int(match[1], 16)]) if match else piece.encode()
 
 
 def text_bytes(text: str, spelling: Spelling) -> bytes:
@@ -107,9 +111,10 @@ def special_name(piece: str) -> str:
 def _piece_text(piece: str, spelling: Spelling) -> str:
     if spelling == "wordpiece":
         return piece.removeprefix("##")
-    raw = piece_bytes(piece, spelling)
-    if raw is None:
+    joined = joined_bytes([piece], spelling)
+    if joined is None:
         return piece
+    raw, _ = joined
     try:
         text = raw.decode()
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -151,45 +151,35 @@ def _assemble(
     spellings: tuple[Spelling, ...],
 ) -> Encoding:
     """Put spans, words and special tokens together into one Token a position."""
-    spans: list[Span | None] = [None] * len(ids)
-    is_piece = [False] * len(ids)
-    word: list[int | None] = [None] * len(ids)
+    typed: list[Iterator[tuple[Span, bool, int | None]]] = []  # one a sentence
     n_words = 0
     for segment, text in enumerate(texts):
         where = [i for i, sequence in enumerate(sequences) if sequence == segment]
         words = word_spans(text)
-        found, cut = _segment_spans(
+        spans, cut = _segment_spans(
             [pieces[i] for i in where],
             None if offsets is None else [offsets[i] for i in where],
             [ids[i] in whole for i in where],
             text,
             spellings,
         )
-        for i, span, part, index in zip(where, found, cut, words_of(found, words), strict=True):
-            spans[i], is_piece[i] = span, part
-            word[i] = None if index is None else n_words + index
+        indices = words_of(spans, words)
+        counted = [None if index is None else index + n_words for index in indices]
+        typed.append(iter(zip(spans, cut, counted, strict=True)))
         n_words += len(words)
 
     tokens: list[Token] = []
-    place = segment = 0
-    for i, span in enumerate(spans):
-        if span is None:  # added by the tokenizer: it stands where the last typed token ended
-            text = special_name(pieces[i])
-            tokens.append(Token(id=ids[i], text=text, start=place, end=place, is_special=True, segment=segment))
-            continue
-        segment = sequences[i] or 0
-        begin, place = span
-        tokens.append(
-            Token(
-                id=ids[i],
-                text=texts[segment][begin:place],
-                start=begin,
-                end=place,
-                word=word[i],
-                segment=segment,
-                is_piece=is_piece[i],
-            )
-        )
+    reached = segment = 0
+    for number, piece, sequence in zip(ids, pieces, sequences, strict=True):
+        if sequence is None:  # added by the tokenizer: it stands where the last typed token ended
+            name = special_name(piece)
+            token = Token(id=number, text=name, start=reached, end=reached, is_special=True, segment=segment)
+        else:
+            segment = sequence
+            (begin, reached), part, word = next(typed[segment])
+            text = texts[segment][begin:reached]
+            token = Token(id=number, text=text, start=begin, end=reached, word=word, segment=segment, is_piece=part)
+        tokens.append(token)
     return Encoding(
         input_ids=tuple(ids), token_type_ids=None if type_ids is None else tuple(type_ids), tokens=tuple(tokens)
     )

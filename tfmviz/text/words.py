@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import regex
 
 # Scripts written without blanks between words give one unit a character; elsewhere a word is a run of letters, marks
@@ -25,24 +26,23 @@ _WORD = regex.compile(
 
 def word_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Character spans of the words of ``text``, in order. Blanks and control characters belong to none."""
-    return tuple(match.span() for match in _WORD.finditer(text))
+    return tuple([match.span() for match in _WORD.finditer(text)])
 
 
 def words_of(spans: Sequence[tuple[int, int]], words: Sequence[tuple[int, int]]) -> list[int | None]:
     """The first word that each span touches.
 
     Args:
-        spans: character spans, starts in order.
+        spans: character spans, in order.
         words: what :func:`word_spans` gave for the same text.
 
     Returns:
         One word index a span; None where it touches no word (blanks, or nothing at all).
     """
-    found: list[int | None] = []
-    word = 0
-    for begin, end in spans:
-        while word < len(words) and words[word][1] <= begin:
-            word += 1
-        touches = word < len(words) and begin < end and words[word][0] < end
-        found.append(word if touches else None)
-    return found
+    if not words or not spans:
+        return [None] * len(spans)
+    begin, end = np.asarray(spans).T
+    first, last = np.asarray(words).T
+    index = np.searchsorted(last, begin, side="right")
+    touches = (index < len(words)) & (begin < end) & (first[np.minimum(index, len(words) - 1)] < end)
+    return [word if inside else None for word, inside in zip(index.tolist(), touches.tolist(), strict=True)]
