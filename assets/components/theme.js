@@ -80,7 +80,3 @@ export async function loadFonts(theme) {
   const faces = [400, 600].flatMap((weight) => [theme.mono, theme.font].map((font) => `${weight} 12px ${font}`));
   await Promise.allSettled(faces.map((face) => document.fonts.load(face)));
 }
-
-export function prefersStillness() {
-  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-}

@@ -1,5 +1,6 @@
 """Pictures that people touch: numbers in, a canvas and a choice out. One Python file with one script each."""
 
 from tfmviz.components.atlas import atlas
+from tfmviz.components.head_lines import head_lines
 
-__all__ = ["atlas"]
+__all__ = ["atlas", "head_lines"]
