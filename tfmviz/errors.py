@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 
 class TfmvizError(Exception):
@@ -36,18 +37,33 @@ class TextTooLong(TfmvizError):
     """A text with more tokens than the model takes.
 
     Attributes:
-        n_tokens: tokens of the text, special tokens included.
+        n_tokens: tokens of the text (of both sentences, where there are two), special tokens included.
         max_tokens: the most that the model takes.
         cut_at: character offset of the last token border that still fits; ``text[:cut_at]`` is accepted.
+        part: which of the texts to cut there: "text", "pair" (the second sentence) or "target".
     """
 
-    def __init__(self, n_tokens: int, max_tokens: int, cut_at: int, *, model: str = "the model") -> None:
+    _NAMES: ClassVar = {"text": "the text", "pair": "the second sentence", "target": "the target"}
+
+    def __init__(
+        self,
+        n_tokens: int,
+        max_tokens: int,
+        cut_at: int,
+        *,
+        model: str = "the model",
+        part: Literal["text", "pair", "target"] = "text",
+        together: bool = False,
+    ) -> None:
         self.n_tokens = n_tokens
         self.max_tokens = max_tokens
         self.cut_at = cut_at
+        self.part = part
+        name = self._NAMES[part]
         super().__init__(
-            f"The text has {n_tokens:,} tokens and {model} takes {max_tokens:,}. "
-            f"Shorten it, or cut it after character {cut_at:,}, the last token border that fits."
+            f"{'The two sentences have' if together else name.capitalize() + ' has'} {n_tokens:,} tokens and {model} "
+            f"takes {max_tokens:,}. Shorten it, or cut {name} after character {cut_at:,}, the last token border that "
+            "fits."
         )
 
 
@@ -104,3 +120,18 @@ class NoAttention(TfmvizError):
 
 class OutOfRange(TfmvizError, IndexError):
     """A layer, head, row or column that is not there."""
+
+
+class TrainingDiverged(TfmvizError):
+    """A training whose loss or gradient is no longer a number.
+
+    Attributes:
+        step: the step that failed, from 1.
+    """
+
+    def __init__(self, step: int, learning_rate: float) -> None:
+        self.step = step
+        super().__init__(
+            f"The loss was no longer a number at step {step:,}. A learning rate of {learning_rate:g} was too high: "
+            "use a lower one, a longer warm-up, or pre-norm blocks."
+        )

@@ -1,0 +1,223 @@
+"""A pretrained model of transformers, asked for its attention."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from tfmviz.errors import NotEnoughMemory, OutOfRange, UnknownMask
+from tfmviz.models.inputs import InputMaker, ModelInputs
+from tfmviz.models.limits import max_tokens
+from tfmviz.models.loading import Loaded
+from tfmviz.models.memory import available_bytes, predicted_bytes
+from tfmviz.models.model import Ablation, Model
+from tfmviz.models.shapes import pass_shape, stack_shapes
+from tfmviz.text import Token, vocabulary_text
+from tfmviz.trace import AttentionStack, Capture, MemoryUse, Predictions, Trace, capture
+
+# Which tokens are the rows and the columns of a stack: those of the text, or the decoder's.
+_SIDES = {"self": (0, 0), "encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
+_FIRST_TEXT = "The cat sat on the mat."
+
+
+class HuggingFaceModel(Model):
+    """Encoder-only, decoder-only or encoder-decoder, as it was trained: its mask is its own.
+
+    A pass of a few tokens is made at once. It shows how many layers and heads there are, and that there is attention.
+
+    Args:
+        loaded: module and tokenizer.
+        name: what to call it.
+
+    Raises:
+        UnsupportedModel: if the pass fails or no layer has attention.
+    """
+
+    def __init__(self, loaded: Loaded, *, name: str) -> None:
+        self._module, self._tokenizer, self._has_head = loaded.module, loaded.tokenizer, loaded.has_head
+        self._lock = threading.Lock()
+        self._accepts = frozenset(inspect.signature(self._module.forward).parameters)
+        self.name, self.kind = name, loaded.kind
+        self.max_tokens = max_tokens(self._module, self._tokenizer)
+        self.device = str(self._module.device)
+        self.n_parameters = sum(weight.numel() for weight in self._module.parameters())
+        self._inputs = InputMaker(
+            tokenizer=self._tokenizer,
+            kind=self.kind,
+            name=name,
+            max_tokens=self.max_tokens,
+            start_id=_start_id(self._module),
+            accepts=self._accepts,
+            n_embeddings=self._module.get_input_embeddings().num_embeddings,
+        )
+        self._shape = pass_shape(self._module, has_head=self._has_head)
+        self.d_model = self._shape.d_model
+        with torch.inference_mode():
+            first = self._inputs.make(_FIRST_TEXT, None, None, None, None, self._module.device)
+            self._stacks = stack_shapes(self._module, first.tensors, name)
+        main = self._stacks.get("self") or self._stacks["decoder"]
+        self.n_layers, self.n_heads, self.n_kv_heads = main.n_layers, main.n_heads, main.n_kv_heads
+
+    def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:
+        """See :meth:`Model.tokenize`."""
+        if target is not None:
+            return self._inputs.encode_target(target).tokens
+        return self._inputs.encode(text, pair).tokens
+
+    def trace(
+        self,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        hidden_states: bool = False,
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> Trace:
+        """See :meth:`Model.trace`."""
+        if mask is not None:
+            raise UnknownMask(
+                f"{self.name} was trained under its own mask and cannot be run under {mask!r}. Masks can be tried on "
+                "the models written from scratch."
+            )
+        self._check_ablation(ablate)
+        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
+        positions = self._predicted_positions(inputs)
+        with self._lock, torch.inference_mode():
+            self._check_memory(inputs, len(positions), hidden_states=hidden_states)
+            seen, logits = self._run(inputs, positions, ablate, hidden_states)
+        predictions = None
+        if logits is not None:
+            predictions = Predictions(logits=logits, positions=positions, decode=self._decode)
+        return self._trace((text, pair, target), inputs, seen, predictions)
+
+    def _check_ablation(self, ablate: Ablation) -> None:
+        for layer, head in ablate:
+            if not (0 <= layer < self.n_layers and 0 <= head < self.n_heads):
+                raise OutOfRange(
+                    f"There is no head {head} in layer {layer} of {self.name}: it has layers 0 to {self.n_layers - 1} "
+                    f"and heads 0 to {self.n_heads - 1}."
+                )
+
+    def _check_memory(self, inputs: ModelInputs, n_logits: int, *, hidden_states: bool) -> None:
+        lengths = (len(inputs.tokens), len(inputs.target_tokens))
+        stacks = {
+            name: (shape, lengths[_SIDES[name][0]], lengths[_SIDES[name][1]]) for name, shape in self._stacks.items()
+        }
+        needed = predicted_bytes(
+            self._shape,
+            stacks,
+            n_logits=n_logits if self._speaks_in_part() else max(lengths),
+            padded=any(token.is_padding for token in inputs.tokens),
+            hidden_states=hidden_states,
+        )
+        if needed > (free := available_bytes(self._module.device)):
+            raise NotEnoughMemory(needed, free, what=f"{lengths[0]:,} tokens in {self.name}")
+
+    def _predicted_positions(self, inputs: ModelInputs) -> tuple[int, ...]:
+        """Where the model is asked to speak: a decoder's last token, an encoder's masked ones, or else its last."""
+        if not self._has_head:
+            return ()
+        if self.kind == "encoder-decoder":
+            return (len(inputs.target_tokens) - 1,)
+        real = [i for i, token in enumerate(inputs.tokens) if not token.is_padding]
+        if self.kind == "decoder":
+            return (real[-1],)
+        masked = tuple(i for i in real if inputs.tokens[i].id == self._tokenizer.mask_token_id)
+        return masked or tuple(i for i in real if not inputs.tokens[i].is_special)[-1:]
+
+    def _speaks_in_part(self) -> bool:
+        """Whether logits can be had for some positions only."""
+        return "logits_to_keep" in self._accepts or self._module.base_model is not self._module
+
+    def _run(
+        self, inputs: ModelInputs, positions: tuple[int, ...], ablate: Ablation, hidden_states: bool
+    ) -> tuple[Capture, Tensor | None]:
+        """The pass, and the logits [p, vocabulary] at ``positions``. The head never works on all n positions."""
+        tensors = dict(inputs.tensors)
+        where = torch.tensor(positions, dtype=torch.long, device=self._module.device)
+        if not positions:
+            return capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states), None
+        if "logits_to_keep" in self._accepts:
+            tensors["logits_to_keep"] = where
+            seen = capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states)
+            return seen, seen.output[0].float().cpu()
+        with _only(self._module, where) as cut:
+            seen = capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states)
+        return seen, (seen.output[0] if cut else seen.output[0, where]).float().cpu()
+
+    def _trace(
+        self,
+        typed: tuple[str, str | None, str | None],
+        inputs: ModelInputs,
+        seen: Capture,
+        predictions: Predictions | None,
+    ) -> Trace:
+        sides = (inputs.tokens, inputs.target_tokens)
+        stacks = {
+            name: AttentionStack(
+                name=name, query_tokens=sides[_SIDES[name][0]], key_tokens=sides[_SIDES[name][1]], layers=layers
+            )
+            for name, layers in seen.stacks.items()
+        }
+        text, pair, target = typed
+        return Trace(
+            text=text,
+            pair=pair or None,
+            target=target,
+            model=self.name,
+            kind=self.kind,
+            tokens=inputs.tokens,
+            target_tokens=inputs.target_tokens,
+            stacks=MappingProxyType(stacks),
+            memory=MemoryUse.of(layer for stack in stacks.values() for layer in stack.layers),
+            hidden_states=seen.hidden_states.get("self") or seen.hidden_states.get("encoder"),
+            target_hidden_states=seen.hidden_states.get("decoder"),
+            predictions=predictions,
+        )
+
+    def _decode(self, number: int) -> str:
+        return vocabulary_text(self._tokenizer, [number])[0]
+
+
+@contextlib.contextmanager
+def _only(module: Any, positions: Tensor) -> Iterator[bool]:
+    """Let the head see only some positions; yields whether that is possible.
+
+    The body of a masked language model ends in its last hidden state, on which the head works place by place. Cut
+    down to the positions wanted, the rest of the head's n x vocabulary numbers are never made.
+    """
+    body = module.base_model
+    if body is module:
+        yield False
+        return
+
+    def cut(_: Any, __: Any, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return (output[0][:, positions], *output[1:])
+        output["last_hidden_state"] = output["last_hidden_state"][:, positions]
+        return output
+
+    handle = body.register_forward_hook(cut)
+    try:
+        yield True
+    finally:
+        handle.remove()
+
+
+def _start_id(module: Any) -> int | None:
+    """The token with which the decoder of an encoder-decoder starts."""
+    for config in (module.config, getattr(module, "generation_config", None)):
+        start = getattr(config, "decoder_start_token_id", None)
+        start = getattr(config, "bos_token_id", None) if start is None else start
+        if isinstance(start, int):
+            return start
+    return None

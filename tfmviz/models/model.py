@@ -1,0 +1,88 @@
+"""What every model can do, wherever its weights come from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Literal
+
+from tfmviz.models.catalog import Kind
+from tfmviz.text import Token
+
+if TYPE_CHECKING:
+    from tfmviz.trace import Trace
+
+Ablation = tuple[tuple[int, int], ...]
+
+
+class Model(ABC):
+    """A model that can be asked where its heads look.
+
+    One model serves many threads: its passes run one at a time, and no pass sees another's text.
+
+    Attributes:
+        name: what it is called on screen.
+        kind: "encoder", "decoder" or "encoder-decoder".
+        n_layers: layers, with those that have no attention; of the decoder in an encoder-decoder.
+        n_heads: query heads of a layer; of the layer that has most, where layers differ.
+        n_kv_heads: key heads of a layer.
+        d_model: width between the layers.
+        max_tokens: the most tokens it takes, special tokens included; None where nothing limits them.
+        device: where it computes: "cpu", "cuda:0", "mps".
+        n_parameters: its weights, shared ones counted once.
+    """
+
+    name: str
+    kind: Kind
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    d_model: int
+    max_tokens: int | None
+    device: str
+    n_parameters: int
+
+    @abstractmethod
+    def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:
+        """The tokens that ``trace(text, pair)`` would have, without a pass.
+
+        Args:
+            text: what was typed.
+            pair: a second sentence, for models that take one.
+            target: if given, the decoder's tokens of this text are returned in place of the encoder's.
+
+        Returns:
+            All of them, however long the text: nothing is cut, and nothing is refused for its length.
+        """
+
+    @abstractmethod
+    def trace(
+        self,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        hidden_states: bool = False,
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> Trace:
+        """Run the model on a text and keep where every head looked.
+
+        Args:
+            text: what was typed.
+            pair: a second sentence; encoders and encoder-decoders only.
+            target: the decoder's text; encoder-decoders only. None: the decoder has its start token and nothing else.
+            mask: None for the model's own mask, or the name of a rule, which only from-scratch models take.
+            pad_to: fill the text with padding up to this many tokens.
+            ablate: ``(layer, head)`` pairs whose output is set to zero.
+            hidden_states: also keep what leaves each layer.
+            pad_side: where the padding goes; None for the tokenizer's own side.
+
+        Raises:
+            EmptyText: if nothing is left of the text once tokenized.
+            TextTooLong: if it has more tokens than the model takes; says where to cut it.
+            UnknownMask: if the model cannot run under this mask.
+            NotEnoughMemory: if the pass is predicted not to fit.
+            OutOfRange: if a pair of ``ablate`` names no head of this model.
+            ConfigError: if the arguments do not go together.
+        """
