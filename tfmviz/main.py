@@ -1,0 +1,28 @@
+"""The Streamlit entry: what every page shares, and the way between pages.
+
+Nothing here imports torch: the first page is painted before anything heavy is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    # Streamlit puts this file's own folder on the path, not the one that holds the package.
+    sys.path.insert(0, str(ROOT))
+
+from tfmviz.ui import inputs, style
+
+# A favicon given as an icon's name would be fetched from Google; a file is not.
+st.set_page_config(page_title="tfmviz", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide")
+st.logo(str(ROOT / "assets" / "wordmark.svg"), size="large", icon_image=str(ROOT / "assets" / "logo.svg"))
+style.apply()
+
+page = st.navigation([st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore", default=True)])
+with st.sidebar:
+    st.session_state["request"] = inputs.shared()
+page.run()

@@ -1,0 +1,163 @@
+"""Models and traces, made once and shared by every visitor, within bounds.
+
+Keys are whole requests, compared field by field: two texts never meet under one key, and nobody is given a trace of a
+text that they did not type themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfmviz.ui.requests import ModelRequest, TraceRequest
+from tfmviz.ui.shelf import Job, Shelf, Step
+
+if TYPE_CHECKING:
+    from tfmviz.models import Model
+    from tfmviz.models.progress import Progress
+    from tfmviz.trace import AttentionStack, Trace
+
+_GB = 10**9
+_FLOAT = 4
+
+# What the visitor reads for each stage of loading a model.
+_STAGES = {
+    "checking": "Checking the model's files",
+    "downloading": "Downloading the model",
+    "reading": "Reading the weights",
+    "converting": "Unpacking the weights, once",
+    "saving": "Keeping the unpacked weights for next time",
+    "loading": "Loading the model",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traced:
+    """A trace with what the atlas shows of it, which takes longer to compute than to keep.
+
+    Attributes:
+        trace: the trace.
+        overviews: for each stack, uint8 [layers, heads, <=64, <=64].
+        reachable: for each stack, bool [layers, <=64, <=64]: False where nothing in the block may be looked at.
+    """
+
+    trace: Trace
+    overviews: dict[str, np.ndarray]
+    reachable: dict[str, np.ndarray]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        small = sum(array.nbytes for array in (*self.overviews.values(), *self.reachable.values()))
+        return self.trace.memory.kept + small
+
+
+_models: Shelf[ModelRequest, Model] = Shelf(
+    budget=int(float(os.environ.get("TFMVIZ_MODEL_GB", "6")) * _GB),
+    most=6,
+    weigh=lambda model: _FLOAT * model.n_parameters,
+    workers=2,
+    name="load",
+)
+_traces: Shelf[TraceRequest, Traced] = Shelf(
+    budget=int(float(os.environ.get("TFMVIZ_TRACE_GB", "1")) * _GB),
+    most=256,
+    weigh=lambda traced: traced.nbytes,
+    workers=4,
+    name="trace",
+)
+
+
+def model_job(request: ModelRequest) -> Job[Model]:
+    """The job that loads a model, or that has loaded it."""
+
+    def make(job: Job[Model]) -> Model:
+        job.report(Step(what="Starting PyTorch"))
+        # The first import of torch and transformers takes seconds; here it happens behind the painted page.
+        from tfmviz.models import load_model
+
+        job.report(Step(what="Loading the model"))
+        return load_model(
+            request.name,
+            device=request.device,
+            progress=lambda step: job.report(_step(step)),
+            allow_local=local_models_allowed(),
+        )
+
+    return _models.ask(request, make)
+
+
+def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
+    """The job that runs one forward pass, or that has run it."""
+
+    def make(job: Job[Traced]) -> Traced:
+        job.report(Step(what="Running the model"))
+        trace = model.trace(request.text, pair=request.pair, target=request.target)
+        overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
+        reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
+        return Traced(trace=trace, overviews=overviews, reachable=reachable)
+
+    return _traces.ask(request, make)
+
+
+def traced(request: TraceRequest) -> Traced:
+    """A trace, waiting for it in silence: for reruns after the page has shown it once."""
+    return trace_job(request, model_job(request.model).future.result()).future.result()
+
+
+def model(request: ModelRequest) -> Model:
+    """A model, waiting for it in silence."""
+    return model_job(request).future.result()
+
+
+def local_models_allowed() -> bool:
+    """Whether what is typed as a model may be a path: never in a shared app, unless its owner says so."""
+    return os.environ.get("TFMVIZ_LOCAL_MODELS") == "1"
+
+
+def loaded_models() -> list[str]:
+    """Names of the models in memory."""
+    return sorted({request.name for request in _models.keys()})  # noqa: SIM118 - a method, not a dict's
+
+
+def is_loaded(request: ModelRequest) -> bool:
+    """Whether the model is in memory, so that the page can ask it without waiting."""
+    return request in _models.keys()  # noqa: SIM118
+
+
+def clear() -> None:
+    """Forget every model and trace; for tests."""
+    _models.clear()
+    _traces.clear()
+
+
+def _reachable(stack: AttentionStack, overview: np.ndarray) -> np.ndarray:
+    """Which blocks of each layer hold anything that may be looked at: bool [layers, rows, cols].
+
+    Masks are asked at the corners of the blocks, which settles causal, sliding and prefix masks and padding; a block
+    that holds weight is reachable whatever its corners say.
+    """
+    layers, _, rows, cols = overview.shape
+    row, col = _corners(len(stack.query_tokens), rows), _corners(len(stack.key_tokens), cols)
+    out = np.ones((layers, rows, cols), dtype=bool)
+    for layer in range(layers):
+        if not stack.status(layer).startswith("none"):
+            seen = stack.visible(layer, 0, row, col).numpy().reshape(rows, 2, cols, 2).any(axis=(1, 3))
+            out[layer] = seen | overview[layer].any(axis=0)
+    return out
+
+
+def _corners(length: int, blocks: int) -> list[int]:
+    size = -(-length // blocks)
+    return [at for block in range(blocks) for at in (block * size, min((block + 1) * size, length) - 1)]
+
+
+def _step(progress: Progress) -> Step:
+    return Step(
+        what=_STAGES.get(progress.stage, progress.stage),
+        done=progress.fraction if progress.total else None,
+        seconds_left=progress.seconds_left,
+    )

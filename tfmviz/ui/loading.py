@@ -1,0 +1,73 @@
+"""Waiting without a blank page: what is being done, how far it is, and how long it will take still."""
+
+from __future__ import annotations
+
+import time
+from concurrent import futures
+from typing import TYPE_CHECKING, TypeVar
+
+from tfmviz.ui.shelf import Job, Step
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+V = TypeVar("V")
+
+# A wait shorter than this shows nothing: a bar that flashes is worse than none.
+QUIET_S = 0.3
+BEAT_S = 0.2
+
+
+def wait(job: Job[V], line: DeltaGenerator, *, expected_s: float | None = None, quiet_s: float = QUIET_S) -> V:
+    """Wait for a job; show how far it is once the wait is long enough to be felt.
+
+    Every beat passes through Streamlit, so a visitor who changes something meanwhile is not kept waiting: the script
+    is left there, and the job goes on for whoever asks next.
+
+    Args:
+        job: what is waited for.
+        line: placeholder of one element, on the page already.
+        expected_s: how long it should take, where the job itself cannot tell.
+        quiet_s: how long to wait before showing anything.
+
+    Raises:
+        BaseException: whatever the job raised.
+    """
+    if futures.wait([job.future], timeout=quiet_s).done:
+        return job.future.result()
+    while not job.future.done():
+        done, text = _progress(job.step, job.seconds, expected_s)
+        line.progress(done, text=text)
+        futures.wait([job.future], timeout=BEAT_S)
+    return job.future.result()
+
+
+def _progress(step: Step, seconds: float, expected_s: float | None) -> tuple[float, str]:
+    """The bar's length and the words beside it."""
+    done = step.done
+    if done is None and expected_s:
+        done = min(seconds / expected_s, 0.95)
+    if done is None:
+        # Nothing to go by: a bar that creeps on and never arrives says no more than it knows.
+        return min(0.9, 1 - 1 / (1 + seconds / 6)), f"{step.what}, {seconds:.0f} s"
+    left = step.seconds_left if step.seconds_left is not None else seconds * (1 - done) / max(done, 0.02)
+    return done, step.what if seconds < 1 else f"{step.what}, about {max(left, 1):.0f} s left"
+
+
+class Stopwatch:
+    """Remembers how fast passes were, to foretell the next one: seconds for a token and a parameter."""
+
+    def __init__(self) -> None:
+        self._rate: dict[str, float] = {}
+
+    def expect(self, model: str, n_tokens: int) -> float | None:
+        """Seconds a pass over so many tokens should take; None for a model that has not run yet."""
+        rate = self._rate.get(model)
+        return None if rate is None else rate * n_tokens
+
+    def note(self, model: str, n_tokens: int, started: float) -> None:
+        """Remember a pass that began at ``started`` on the monotonic clock and has ended now."""
+        if len(self._rate) > 64:
+            self._rate.clear()
+        rate = (time.monotonic() - started) / max(n_tokens, 1)
+        self._rate[model] = 0.5 * (rate + self._rate.get(model, rate))

@@ -1,0 +1,160 @@
+"""The Explore picture: the atlas of all heads, and one head as a map and as lines. A click draws only this again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from tfmviz.analysis.head_roles import role_of_weights
+from tfmviz.analysis.head_view import HeadView, Part, has_pair, head_view
+from tfmviz.analysis.links import hidden_share, strongest_links
+from tfmviz.charts import head_map, palette
+from tfmviz.components.atlas import atlas
+from tfmviz.components.head_lines import MOST_HEADS, head_lines
+from tfmviz.errors import NoAttention
+from tfmviz.text import Token
+from tfmviz.ui import cache, inputs, reading
+from tfmviz.ui.requests import HeadChoice, TraceRequest
+
+if TYPE_CHECKING:
+    from tfmviz.trace import AttentionStack
+    from tfmviz.ui.cache import Traced
+
+# Lines drawn at most: more is grey felt, and the threshold is the way to fewer.
+MOST_LINES = 1500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Picture:
+    """What is to be drawn.
+
+    Attributes:
+        traced: the trace and its overviews.
+        name: the stack's name.
+        choice: the head, or the average.
+        part: which sentence looks at which.
+        window: first row and column, in a long text.
+        options: the switches.
+    """
+
+    traced: Traced
+    name: str
+    choice: HeadChoice
+    part: Part
+    window: tuple[int, int]
+    options: inputs.PictureOptions
+
+    @property
+    def stack(self) -> AttentionStack:
+        """The stack that is looked at."""
+        return self.traced.trace[self.name]
+
+    def view(self, choice: HeadChoice) -> HeadView:
+        """The numbers of one head, in this picture's part and window."""
+        return head_view(self.stack, choice.layer, choice.head, self.part, self.window)
+
+
+@st.fragment(key="picture")
+def draw(request: TraceRequest) -> None:
+    """Draw everything that depends on the head: controls, atlas, map, lines, and the sentence that reads them."""
+    traced = cache.traced(request)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        picture = _controls(traced, request.model.name)
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        _all_heads(picture)
+        words = st.container(gap="small")
+    try:
+        view = picture.view(picture.choice)
+    except NoAttention as error:
+        right.info(str(error), icon=":material/block:")
+        return
+    with right:
+        _one_head(view, picture)
+    _lines(view, picture)
+    with words:
+        _words(view, picture)
+
+
+def _controls(traced: Traced, model: str) -> Picture:
+    name = inputs.stack_name(traced.trace)
+    stack = traced.trace[name]
+    choice = inputs.head_choice(stack, model)
+    part = inputs.part_choice() if has_pair(stack.query_tokens) else "all"
+    window = inputs.window(stack, part)
+    options = inputs.picture_options(stack)
+    return Picture(traced=traced, name=name, choice=choice, part=part, window=window, options=options)
+
+
+def _all_heads(picture: Picture) -> None:
+    stack, choice = picture.stack, picture.choice
+    reachable = picture.traced.reachable[picture.name]
+    atlas(
+        picture.traced.overviews[picture.name],
+        n_tokens=(len(stack.query_tokens), len(stack.key_tokens)),
+        selected=(-1 if choice.layer is None else choice.layer, -1 if choice.head is None else choice.head),
+        n_kv_heads=stack.n_kv_heads,
+        statuses=[stack.status(layer) for layer in range(stack.n_layers)],
+        visible=None if reachable.all() else reachable,
+        scales=(palette.LIGHT.weights, palette.DARK.weights),
+        key="atlas",
+        on_change=inputs.select_head,
+    )
+
+
+def _one_head(view: HeadView, picture: Picture) -> None:
+    figure = head_map.figure(
+        view.weights,
+        view.visible,
+        view.query_tokens,
+        view.key_tokens,
+        title=picture.choice.name,
+        row_scaled=picture.options.row_scaled,
+        hide_special=picture.options.hide_special,
+        dark=inputs.is_dark(),
+    )
+    name = picture.choice.name
+    st.plotly_chart(
+        figure,
+        key="head_map",
+        theme=None,
+        config=head_map.config(f"tfmviz {name}"),
+        alt=f"Attention of {name}: queries down, keys across",
+    )
+
+
+def _lines(view: HeadView, picture: Picture) -> None:
+    options = picture.options
+    chosen = [picture.choice, *(more for more in options.more if more != picture.choice)][:MOST_HEADS]
+    weights = np.stack([view.weights, *(picture.view(more).weights for more in chosen[1:])])
+    left_out = _left_out(view.key_tokens, options.hide_special)
+    rows = ~_left_out(view.query_tokens, options.hide_special)
+    head_lines(
+        strongest_links(weights, options.threshold, MOST_LINES, keep_queries=rows, keep_keys=~left_out),
+        heads=[one.name for one in chosen],
+        query_tokens=view.query_tokens,
+        key_tokens=view.key_tokens,
+        threshold=options.threshold,
+        visible=view.visible,
+        hide_special=options.hide_special,
+        hidden_share=hidden_share(weights, left_out, rows) if options.hide_special else None,
+        key="head_lines",
+    )
+
+
+def _left_out(tokens: Sequence[Token], hide_special: bool) -> np.ndarray:
+    """Tokens that get no line: padding always, special tokens on request."""
+    return np.array([token.is_padding or (hide_special and token.is_special) for token in tokens], dtype=bool)
+
+
+def _words(view: HeadView, picture: Picture) -> None:
+    import torch
+
+    role = role_of_weights(torch.from_numpy(view.weights), view.query_tokens, view.key_tokens)
+    st.markdown(reading.paragraph(role, view, picture.choice, picture.part, picture.options.hide_special))
+    st.markdown(reading.invitation(picture.traced.trace.text, picture.choice))
+    st.caption(reading.footnote(picture.traced.trace.memory, picture.stack, picture.choice))

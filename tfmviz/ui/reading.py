@@ -1,0 +1,145 @@
+"""Sentences that read the picture on the screen: plain words for numbers that were just computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfmviz.analysis.head_roles import HeadRole, Role
+from tfmviz.analysis.head_view import HeadView, Part
+from tfmviz.text import display
+from tfmviz.ui.requests import HeadChoice
+from tfmviz.ui.samples import Sample, of_text
+
+if TYPE_CHECKING:
+    from tfmviz.trace import AttentionStack
+    from tfmviz.trace.memory import MemoryUse
+
+# What a role looks like, as the end of a sentence about tokens.
+_DOES: dict[Role, str] = {
+    "previous": "look one back",
+    "self": "look at themselves",
+    "next": "look one ahead",
+    "first": "look at the first token",
+    "special": "look at special tokens",
+    "same": "look at the same word elsewhere",
+    "induction": "look at what followed the same token before",
+    "punctuation": "look at punctuation",
+}
+# What one looks for in the map.
+_SHAPE: dict[Role, str] = {
+    "previous": "a stripe just left of the diagonal",
+    "self": "the diagonal itself",
+    "next": "a stripe just right of the diagonal",
+    "first": "one dark column at the left",
+    "special": "dark columns under the special tokens",
+    "same": "dots where a word meets itself",
+    "induction": "a slanted stripe far from the diagonal",
+    "punctuation": "dark columns under the punctuation",
+    "diffuse": "an even grey",
+    "mixed": "several patterns at once",
+}
+
+
+def head_sentence(choice: HeadChoice, role: HeadRole) -> str:
+    """What one head, or an average, does on this text. Under 40 words."""
+    who = _who(choice)
+    if not role.n_queries:
+        return f"{who}: no token here has more than one key to choose from."
+    if role.role == "diffuse":
+        return f"{who}: attention is spread out, at {_percent(role.weight)} of the most even spread there could be."
+    if role.role == "mixed":
+        return (
+            f"{who}: no single pattern. A token's strongest key gets {_two(role.weight)} on average{_runner_up(role)}."
+        )
+    does, shape = _DOES[role.role], _SHAPE[role.role]
+    return f"{who}: {_many(role.share)} tokens {does}, mean weight {_two(role.weight)}. Look for {shape}."
+
+
+def paragraph(role: HeadRole, view: HeadView, choice: HeadChoice, part: Part, hide_special: bool) -> str:
+    """*What you see*: the current picture in at most 60 words, as Markdown."""
+    words = [head_sentence(choice, role)]
+    if part != "all":
+        words.append(f"{part} holds {_percent(view.part_share)} of these rows' attention.")
+    if hide_special:
+        words.append(f"Hidden special tokens hold {_percent(view.special_share)}.")
+    elif view.special_share >= 0.3 and role.role not in ("special", "first"):
+        words.append(f"Special tokens hold {_percent(view.special_share)}.")
+    if view.sink_share >= 0.005:
+        words.append(f"A sink takes {_percent(view.sink_share)}: rows sum to less.")
+    return "**What you see** " + " ".join(words)
+
+
+def invitation(text: str, choice: HeadChoice) -> str:
+    """*Try*: one thing to do next, as Markdown."""
+    return f"**Try** {_to_try(of_text(text), choice)}"
+
+
+def _to_try(sample: Sample | None, choice: HeadChoice) -> str:
+    if sample is not None and sample.why:
+        return display.markdown(sample.why)
+    if choice.layer is None or choice.head is None:
+        return "Click a square: one head rarely looks like the average."
+    return "Hover a token in the lines below, click to keep its lines lit, Escape to let go."
+
+
+def footnote(memory: MemoryUse, stack: AttentionStack, choice: HeadChoice) -> str:
+    """How the numbers came about: kept against dense bytes, and the layer's status."""
+    kept, dense = bytes_text(memory.kept), bytes_text(memory.dense)
+    line = f"Kept {kept} of queries and keys; all weights would take {dense}."
+    if choice.layer is None:
+        return line
+    status = stack.status(choice.layer)
+    how = {
+        "exact": "exact, computed from the queries and keys of the model's own pass",
+        "dense": "dense, taken as the model itself gives them",
+    }
+    return f"{line} Weights of layer {choice.layer}: {how.get(status, display.markdown(status))}."
+
+
+def short_role(role: HeadRole) -> str:
+    """A few words for the atlas: ``previous 0.82``."""
+    return f"{role.role} {_two(role.weight)}"
+
+
+def _who(choice: HeadChoice) -> str:
+    match choice.layer, choice.head:
+        case None, None:
+            return "Mean of all heads in all layers"
+        case None, head:
+            return f"Head {head}, mean of all layers"
+        case layer, None:
+            return f"Layer {layer}, mean of its heads"
+        case layer, head:
+            return f"Layer {layer}, head {head}"
+
+
+def _many(share: float) -> str:
+    if share >= 0.95:
+        return "nearly all"
+    if share > 0.5:
+        return "most"
+    return "some" if share >= 0.2 else "few"
+
+
+def _runner_up(role: HeadRole) -> str:
+    best = max(role.weights, key=lambda name: role.weights[name])
+    if role.weights[best] < 0.15:
+        return ""
+    return f"; the nearest to a pattern is “{best}” with {_two(role.weights[best])}"
+
+
+def _two(weight: float) -> str:
+    return f"{weight:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def bytes_text(n: int) -> str:
+    """Bytes in kB, MB or GB (10³, 10⁶, 10⁹), two significant digits."""
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n >= size:
+            value = float(f"{n / size:.2g}")
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+    return f"{n} B"
