@@ -20,6 +20,8 @@ FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 WORD_JOINER = "\u2060"
 
 _MARKS = {" ": "␣", "\n": "↵", "\t": "→|", "\u00a0": "⍽"}
+# Unicode has a picture of every control character.
+_ASCII = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {"\x7f": "␡"} | _MARKS
 _GRAPHEME = regex.compile(r"\X")
 _HIDDEN = regex.compile(r"[\p{Cc}\p{Cf}\p{Z}\p{Cs}\p{Default_Ignorable_Code_Point}]")
 # Inside one grapheme these join or shape its parts (emoji families, Persian, flags); alone they would be invisible.
@@ -46,9 +48,10 @@ def label(token: Token | str, max_len: int = 16) -> str:
     Returns:
         Plain text, not yet escaped. Right-to-left text is wrapped so that it cannot reorder what stands beside it.
     """
-    parts = [part[:_LONGEST_GRAPHEME] for part in _visible_parts(token)]
+    parts = _visible_parts(token)
     if len(parts) > max_len:
         parts = [*parts[: max(max_len - 1, 0)], ELLIPSIS]
+    parts = [part[:_LONGEST_GRAPHEME] for part in parts]
     return isolate("".join(parts))
 
 
@@ -101,9 +104,12 @@ def _visible_parts(token: Token | str) -> list[str]:
     text = token if isinstance(token, str) else token.text
     if not text:
         return [NOTHING]
-    parts = list(text) if text.isascii() else _GRAPHEME.findall(text)
-    if _HIDDEN.search(text):
-        parts = [_visible_grapheme(part) for part in parts]
+    if text.isascii():
+        parts = [_ASCII.get(character, character) for character in text]
+    else:
+        parts = _GRAPHEME.findall(text)
+        if _HIDDEN.search(text):
+            parts = [_visible_grapheme(part) for part in parts]
     if unicodedata.category(text[0]).startswith("M") and parts[0].startswith(text[0]):
         parts[0] = DOTTED_CIRCLE + parts[0]
     return ["‹", *parts, "›"] if isinstance(token, Token) and token.is_piece else parts
@@ -117,11 +123,6 @@ def _visible_grapheme(grapheme: str) -> str:
 
 
 def _visible_character(character: str) -> str:
-    if character in _MARKS:
-        return _MARKS[character]
-    code_point = ord(character)
-    if code_point < 0x20:
-        return chr(0x2400 + code_point)  # the control pictures of Unicode
-    if code_point == 0x7F:
-        return "␡"
-    return f"U+{code_point:04X}" if _HIDDEN.match(character) else character
+    if character in _ASCII:
+        return _ASCII[character]
+    return f"U+{ord(character):04X}" if _HIDDEN.match(character) else character

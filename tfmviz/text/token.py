@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, init=False)
 class Token:
     """One position of a sequence, as the reader wrote it.
 
@@ -31,3 +31,33 @@ class Token:
     word: int | None = None
     segment: int = 0
     is_piece: bool = False
+
+    def __init__(
+        self,
+        *,
+        id: int,
+        text: str,
+        start: int,
+        end: int,
+        is_special: bool = False,
+        is_padding: bool = False,
+        word: int | None = None,
+        segment: int = 0,
+        is_piece: bool = False,
+    ) -> None:
+        # The generated one goes through object.__setattr__ field by field: 4 us a token, where the slots take 1, and
+        # texts have thousands of tokens.
+        _id(self, id)
+        _text(self, text)
+        _start(self, start)
+        _end(self, end)
+        _is_special(self, is_special)
+        _is_padding(self, is_padding)
+        _word(self, word)
+        _segment(self, segment)
+        _is_piece(self, is_piece)
+
+
+_id, _text, _start, _end, _is_special, _is_padding, _word, _segment, _is_piece = (
+    getattr(Token, name).__set__ for name in Token.__slots__
+)

@@ -1,0 +1,240 @@
+"""One head's attention as a heatmap: queries down, keys across, exact weights on hover, masked cells hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfmviz.charts.mask_hatch import hatch
+from tfmviz.charts.palette import Palette, palette, plotly_scale
+from tfmviz.errors import ConfigError
+from tfmviz.text import display
+from tfmviz.text.token import Token
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MOST_TICKS = 60  # beyond it labels would overlap: Plotly then chooses which to draw, anew at each zoom
+_BIG = 200_000  # cells beyond which base64 comes near the size that one picture may have
+_MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Cells:
+    """What is drawn, after special tokens were taken out; shapes (q, k)."""
+
+    weights: NDArray[np.float32]
+    visible: NDArray[np.bool_] | None
+    query_tokens: Sequence[Token]
+    key_tokens: Sequence[Token]
+    note: str
+
+
+def figure(
+    weights: NDArray[np.float32],
+    visible: NDArray[np.bool_] | None,
+    query_tokens: Sequence[Token],
+    key_tokens: Sequence[Token],
+    *,
+    title: str | None = None,
+    row_scaled: bool = False,
+    hide_special: bool = False,
+    dark: bool = False,
+) -> Figure:
+    """Draw the weights of one head.
+
+    Args:
+        weights: attention from each query to each key, 0 to 1, shape (q, k).
+        visible: False where the query may not look, shape (q, k); None if every query may look everywhere.
+        query_tokens: q of them, the rows.
+        key_tokens: k of them, the columns.
+        title: plain text above the map, such as "Layer 3, head 5".
+        row_scaled: colour each row relative to its own largest weight; hover still gives the weight itself.
+        hide_special: leave out special tokens, and say what share of the attention goes with them.
+        dark: for a dark page.
+
+    Returns:
+        A figure whose colours always mean 0 to 1.
+
+    Raises:
+        ConfigError: if the shapes do not agree.
+    """
+    from plotly.graph_objects import Figure
+
+    weights = np.asarray(weights, np.float32)
+    _check_shapes(weights, visible, query_tokens, key_tokens)
+    cells = _Cells(weights=weights, visible=visible, query_tokens=query_tokens, key_tokens=key_tokens, note="")
+    if hide_special:
+        cells = _without_special(cells)
+    colours = palette(dark)
+    traces = [_heatmap(cells, colours, row_scaled)]
+    if cells.visible is not None and not cells.visible.all():
+        traces.append(hatch(cells.visible, colours))
+    # Plotly's own checks copy every value and take longer than all the rest; what is given here is known to be valid.
+    return Figure({"data": traces, "layout": _layout(cells, colours, title)}, _validate=False)
+
+
+def config(name: str = "attention") -> dict[str, Any]:
+    """Plotly's settings for this picture: a vector file on download, no selection tools, no logo.
+
+    Args:
+        name: of the downloaded file, without its ending.
+    """
+    return {
+        "displaylogo": False,
+        "responsive": True,
+        "scrollZoom": True,
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+        "toImageButtonOptions": {"format": "svg", "filename": name},
+    }
+
+
+def _check_shapes(
+    weights: NDArray[np.float32],
+    visible: NDArray[np.bool_] | None,
+    query_tokens: Sequence[Token],
+    key_tokens: Sequence[Token],
+) -> None:
+    expected = (len(query_tokens), len(key_tokens))
+    if weights.shape != expected:
+        raise ConfigError(f"weights have shape {weights.shape}, {expected} expected: one row a query, one column a key")
+    if visible is not None and visible.shape != expected:
+        raise ConfigError(f"visible has shape {visible.shape}, {expected} expected, as the weights have")
+
+
+def _without_special(cells: _Cells) -> _Cells:
+    """Take special tokens out of rows and columns and note the share of the remaining rows' attention that went."""
+    rows = np.array([not token.is_special for token in cells.query_tokens], bool)
+    columns = np.array([not token.is_special for token in cells.key_tokens], bool)
+    kept = cells.weights[rows]
+    total = float(kept.sum(dtype=np.float64))
+    hidden = float(kept[:, ~columns].sum(dtype=np.float64)) / total if total else 0.0
+    special = int((~columns).sum())
+    return _Cells(
+        weights=np.ascontiguousarray(kept[:, columns]),
+        visible=None if cells.visible is None else cells.visible[np.ix_(rows, columns)],
+        query_tokens=[token for token in cells.query_tokens if not token.is_special],
+        key_tokens=[token for token in cells.key_tokens if not token.is_special],
+        note=f"{hidden:.0%} of the attention goes to {special} special tokens, hidden here" if special else "",
+    )
+
+
+def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool) -> dict[str, Any]:
+    trace: dict[str, Any] = {
+        "type": "heatmap",
+        "hoverongaps": False,
+        "hovertemplate": "query %{y}<br>key %{x}<br>weight %{z:.4f}<extra></extra>",
+    }
+    if row_scaled:
+        return trace | _scaled_rows(cells, colours)
+    drawn = _within_size(cells.weights)
+    return trace | {
+        # Plotly leaves NaN open: the mask costs no byte.
+        "z": drawn if cells.visible is None else np.where(cells.visible, drawn, np.float32(np.nan)),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": plotly_scale(colours.weights),
+        "colorbar": _colour_bar(colours, "weight", {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}),
+    }
+
+
+def _within_size(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round large maps to 20 bits, an error below 5e-7.
+
+    Plotly writes "/" as six characters, and base64 of random bits has one in 64. The rounding takes out enough of
+    them to keep a map of 512 x 512 under 1.5 MB.
+    """
+    drawn = np.ascontiguousarray(weights, np.float32)
+    if drawn.size <= _BIG:
+        return drawn
+    return ((drawn.view(np.uint32) + np.uint32(8)) & np.uint32(0xFFFFFFF0)).view(np.float32)
+
+
+def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
+    """Colours relative to each row, in 255 steps: that leaves room for the weights themselves, which hover shows."""
+    weights = cells.weights
+    largest = weights.max(axis=1, keepdims=True, initial=0)
+    share = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)
+    steps = (1 + np.round(share * 254)).astype(np.uint8)
+    if cells.visible is not None:
+        steps[~cells.visible] = 0
+    scale = plotly_scale(colours.weights)
+    trace: dict[str, Any] = {
+        "z": steps,
+        "zmin": 0,
+        "zmax": 255,
+        "colorscale": [[0, colours.masked], [0.5 / 255, colours.masked], [0.5 / 255, scale[0][1]], *scale[1:]],
+        "colorbar": _colour_bar(colours, "weight, of the row's largest", {1: "0", 128: "half", 255: "largest"}),
+        "customdata": weights,
+        "hovertemplate": "query %{y}<br>key %{x}<br>weight %{customdata:.4f}<extra></extra>",
+    }
+    if weights.size > _BIG:
+        trace["customdata"] = np.round(weights * 10_000).astype(np.uint16)
+        trace["hovertemplate"] = "query %{y}<br>key %{x}<br>weight %{customdata} × 10⁻⁴<extra></extra>"
+    return trace
+
+
+def _colour_bar(colours: Palette, title: str, ticks: dict[float, str]) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "side": "right", "font": {"size": 12, "color": colours.faint}},
+        "tickvals": list(ticks),
+        "ticktext": list(ticks.values()),
+        "tickfont": {"size": 11, "color": colours.faint, "family": _MONO},
+        "thickness": 12,
+        "outlinewidth": 0,
+    }
+
+
+def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any]:
+    return {
+        "template": None,
+        "title": {
+            "text": display.html(title or ""),
+            "font": {"size": 16, "color": colours.ink},
+            "subtitle": {"text": cells.note, "font": {"size": 13, "color": colours.faint}},
+            "x": 0,
+            "xref": "container",
+            "yref": "container",
+            "automargin": True,
+            "pad": {"l": 4, "b": 8},
+        },
+        "xaxis": _axis(cells.key_tokens, "Key: looked at", colours.key_ink) | {"side": "bottom", "constrain": "domain"},
+        "yaxis": _axis(cells.query_tokens, "Query: looking", colours.query_ink)
+        | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": colours.masked,
+        "font": {"color": colours.ink},
+        "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
+        "height": int(min(720, max(320, 24 * len(cells.query_tokens) + 160))),
+        "hoverlabel": {"font": {"family": _MONO, "size": 13}, "namelength": -1},
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"color": colours.faint}},
+        "dragmode": "zoom",
+    }
+
+
+def _axis(tokens: Sequence[Token], title: str, ink: str) -> dict[str, Any]:
+    """A numeric axis that writes tokens. Names as categories would merge equal tokens into one column."""
+    labels = [display.plotly(token) for token in tokens]
+    axis: dict[str, Any] = {
+        "title": {"text": title, "font": {"size": 13, "color": ink}},
+        "tickfont": {"size": 11, "color": ink, "family": _MONO},
+        "type": "linear",
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+    }
+    if len(labels) <= MOST_TICKS:
+        return axis | {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels}
+    # The alias of a number is its token, on the axis and on hover. Plotly halves the step when one zooms in on a few
+    # tokens; there is nothing to write between two tokens.
+    halves = {f"{i}.5": "" for i in range(len(labels))}
+    return axis | {
+        "tickmode": "auto",
+        "nticks": 24,
+        "exponentformat": "none",
+        "labelalias": halves | {"-0.5": ""} | {str(i): label for i, label in enumerate(labels)},
+    }
