@@ -38,12 +38,12 @@ def unpacked(path: Path, report: Report | None = None) -> Path:
             folder cannot be written or is full.
         NotEnoughMemory: if unpacking would not fit.
     """
-    header = read_header(path)
     target = cache_dir() / "unpacked" / f"{path.stem}-{sha256_of(path, report)[:16]}-{LAYOUT}"
     if _is_whole(target):
         return target
     from filelock import FileLock
 
+    header = read_header(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.with_name(target.name + ".lock")):
@@ -110,12 +110,16 @@ def _write(path: Path, header: GgufHeader, folder: Path, report: Report | None) 
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, GgufConfig
 
     place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name, "local_files_only": True}
-    with explained(path.name, "its tokenizer"), Meter(report, "reading", 1):
+    # transformers goes through the file's vocabulary twice, which is half of the whole wait
+    reading = Meter(report, "reading", 2)
+    reading.set(0)
+    with explained(path.name, "its config"):
         config = AutoConfig.from_pretrained(**place)
+    reading.set(1)
+    with explained(path.name, "its tokenizer"):
         _tokenizer(path, place).save_pretrained(folder)
     opener = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    n_tensors = len(header.tensors)
-    with explained(path.name, "its weights"), Meter(report, "converting", n_tensors) as meter, _counted(meter):
+    with explained(path.name, "its weights"), _counted(report, len(header.tensors)):
         module = opener.from_pretrained(
             **place, config=config, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
         )
@@ -148,7 +152,7 @@ def _tokenizer(path: Path, place: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _counted(meter: Meter) -> Iterator[None]:
+def _counted(report: Report | None, n_tensors: int) -> Iterator[None]:
     """Count each tensor that transformers unpacks.
 
     Its loop is wrapped in a tqdm bar with no way in from outside, so the bar's class is swapped in that one module,
@@ -159,9 +163,10 @@ def _counted(meter: Meter) -> Iterator[None]:
     bar = getattr(unpacking, "tqdm", None)
 
     def counting(tensors: Any, **_: Any) -> Iterator[Any]:
-        for tensor in tensors:
-            yield tensor
-            meter.add(1)
+        with Meter(report, "converting", n_tensors) as meter:
+            for tensor in tensors:
+                yield tensor
+                meter.add(1)
 
     if bar is not None:
         unpacking.tqdm = counting
