@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 60  # beyond it labels would overlap: Plotly then chooses which to draw, anew at each zoom
 _BIG = 200_000  # cells beyond which base64 comes near the size that one picture may have
+_LONGEST_LABEL = 16
 _MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 
 
@@ -71,9 +72,9 @@ def figure(
     if hide_special:
         cells = _without_special(cells)
     colours = palette(dark)
-    traces = [_heatmap(cells, colours, row_scaled)]
-    if cells.visible is not None and not cells.visible.all():
-        traces.append(hatch(cells.visible, colours))
+    masked = hatch(cells.visible, colours) if cells.visible is not None and not cells.visible.all() else None
+    covered = masked is not None and len(masked["x"]) > 0
+    traces = [_heatmap(cells, colours, row_scaled, covered), *([masked] if masked else [])]
     # Plotly's own checks copy every value and take longer than all the rest; what is given here is known to be valid.
     return Figure({"data": traces, "layout": _layout(cells, colours, title)}, _validate=False)
 
@@ -119,11 +120,12 @@ def _without_special(cells: _Cells) -> _Cells:
         visible=None if cells.visible is None else cells.visible[np.ix_(rows, columns)],
         query_tokens=[token for token in cells.query_tokens if not token.is_special],
         key_tokens=[token for token in cells.key_tokens if not token.is_special],
-        note=f"{hidden:.0%} of the attention goes to {special} special tokens, hidden here" if special else "",
+        note=f"Special tokens are hidden; {hidden:.0%} of the attention goes to them" if special else "",
     )
 
 
-def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool) -> dict[str, Any]:
+def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool, covered: bool) -> dict[str, Any]:
+    """The cells; ``covered`` says that the hatching lies over the masked ones."""
     trace: dict[str, Any] = {
         "type": "heatmap",
         "hoverongaps": False,
@@ -132,9 +134,11 @@ def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool) -> dict[str, Any
     if row_scaled:
         return trace | _scaled_rows(cells, colours)
     drawn = _within_size(cells.weights)
+    # Plotly leaves NaN open, so the mask costs no byte. In base64 every third NaN has a "/", see _within_size: a large
+    # map has zeros there instead, under the hatching.
+    closed = 0 if covered and drawn.size > _BIG else np.nan
     return trace | {
-        # Plotly leaves NaN open: the mask costs no byte.
-        "z": drawn if cells.visible is None else np.where(cells.visible, drawn, np.float32(np.nan)),
+        "z": drawn if cells.visible is None else np.where(cells.visible, drawn, np.float32(closed)),
         "zmin": 0,
         "zmax": 1,
         "colorscale": plotly_scale(colours.weights),
@@ -168,7 +172,7 @@ def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
         "zmin": 0,
         "zmax": 255,
         "colorscale": [[0, colours.masked], [0.5 / 255, colours.masked], [0.5 / 255, scale[0][1]], *scale[1:]],
-        "colorbar": _colour_bar(colours, "weight, of the row's largest", {1: "0", 128: "half", 255: "largest"}),
+        "colorbar": _colour_bar(colours, "weight / row's largest", {1: "0", 128: "0.5", 255: "1"}),
         "customdata": weights,
         "hovertemplate": "query %{y}<br>key %{x}<br>weight %{customdata:.4f}<extra></extra>",
     }
@@ -179,17 +183,26 @@ def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
 
 
 def _colour_bar(colours: Palette, title: str, ticks: dict[float, str]) -> dict[str, Any]:
+    """A short bar above the map's right end, beside the legend of the hatching."""
     return {
-        "title": {"text": title, "side": "right", "font": {"size": 12, "color": colours.faint}},
+        "title": {"text": title, "side": "top", "font": {"size": 12, "color": colours.faint}},
         "tickvals": list(ticks),
         "ticktext": list(ticks.values()),
         "tickfont": {"size": 11, "color": colours.faint, "family": _MONO},
-        "thickness": 12,
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.4,
+        "x": 1,
+        "xanchor": "right",
+        "xpad": 12,
+        "y": 1,
+        "yanchor": "bottom",
         "outlinewidth": 0,
     }
 
 
 def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any]:
+    n_rows, n_columns = len(cells.query_tokens), len(cells.key_tokens)
     return {
         "template": None,
         "title": {
@@ -198,30 +211,42 @@ def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any
             "subtitle": {"text": cells.note, "font": {"size": 13, "color": colours.faint}},
             "x": 0,
             "xref": "container",
-            "yref": "container",
-            "automargin": True,
-            "pad": {"l": 4, "b": 8},
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "pad": {"l": 4, "b": 52 if cells.note else 36},
         },
-        "xaxis": _axis(cells.key_tokens, "Key: looked at", colours.key_ink) | {"side": "bottom", "constrain": "domain"},
+        "xaxis": _axis(cells.key_tokens, "Key: looked at", colours.key_ink)
+        | {"range": [-0.5, n_columns - 0.5], "constrain": "domain", "constraintoward": "left"},
         "yaxis": _axis(cells.query_tokens, "Query: looking", colours.query_ink)
-        | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},
+        | {"range": [n_rows - 0.5, -0.5], "constrain": "domain", "constraintoward": "top", "scaleanchor": "x"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": colours.masked,
         "font": {"color": colours.ink},
-        "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
-        "height": int(min(720, max(320, 24 * len(cells.query_tokens) + 160))),
+        "margin": {"l": 8, "r": 8, "t": 88, "b": 8},
+        "height": int(min(760, max(600, 18 * n_rows + 200))),
         "hoverlabel": {"font": {"family": _MONO, "size": 13}, "namelength": -1},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"color": colours.faint}},
-        "dragmode": "zoom",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1,
+            "yanchor": "bottom",
+            "font": {"color": colours.faint, "size": 12},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
     }
 
 
 def _axis(tokens: Sequence[Token], title: str, ink: str) -> dict[str, Any]:
     """A numeric axis that writes tokens. Names as categories would merge equal tokens into one column."""
-    labels = [display.plotly(token) for token in tokens]
+    labels = [display.plotly(token, _LONGEST_LABEL) for token in tokens]
     axis: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 13, "color": ink}},
+        "title": {"text": title, "font": {"size": 13, "color": ink}, "standoff": 8},
         "tickfont": {"size": 11, "color": ink, "family": _MONO},
+        "ticks": "",
+        "ticklabelstandoff": 4,
         "type": "linear",
         "showgrid": False,
         "zeroline": False,
@@ -229,8 +254,8 @@ def _axis(tokens: Sequence[Token], title: str, ink: str) -> dict[str, Any]:
     }
     if len(labels) <= MOST_TICKS:
         return axis | {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels}
-    # The alias of a number is its token, on the axis and on hover. Plotly halves the step when one zooms in on a few
-    # tokens; there is nothing to write between two tokens.
+    # The alias of a number is its token, on the axis and on hover. When one zooms in on a few tokens Plotly halves the
+    # step: there is nothing to write between two tokens.
     halves = {f"{i}.5": "" for i in range(len(labels))}
     return axis | {
         "tickmode": "auto",

@@ -37,7 +37,8 @@ def hatch(visible: NDArray[np.bool_], colours: Palette) -> dict[str, Any]:
         },
         "name": "masked: may not look there",
         "showlegend": True,
-        "hoverinfo": "skip",
+        "hoveron": "fills",
+        "hoverinfo": "name",
     }
 
 
