@@ -2,12 +2,12 @@
 
 import { element } from "./element.js";
 import { readArrays, readHeader } from "./payload.js";
-import { dress, loadFonts, readScale, readTheme } from "./theme.js";
+import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
 import { Tooltip } from "./tooltip.js";
 import { atlasLayout } from "./atlas_layout.js";
 import { AtlasPainter } from "./atlas_paint.js";
-import { fillCard, headSentence } from "./atlas_words.js";
+import { fillCard, fillLegend, headSentence } from "./atlas_words.js";
 
 const ZOOMS = [1, 1.5, 2, 3, 4];
 const MAGNIFIED = 168;
@@ -54,20 +54,23 @@ class Atlas {
 
   /** Take what Python sent. The same version changes nothing; another theme repaints. */
   update({ data, setStateValue }) {
+    const start = performance.now();
     this.send = setStateValue;
     const header = readHeader(data);
-    const theme = readTheme(this.host);
+    const theme = readTheme(this.host, header.colours);
     const news = header.version !== this.version;
     if (!news && theme.id === this.theme?.id) return;
+    const dressed = theme.id !== this.theme?.id;
     this.theme = theme;
     dress(this.root, theme);
-    this.scale = readScale(header.scale[theme.dark ? "dark" : "light"]);
+    this.scale = readScale(theme.weights);
     if (news) this.read(header, readArrays(data, header));
     this.painter.reset();
     this.say();
-    this.showLegend(header);
-    if (this.stage.observed) this.layOut(this.stage.observed);
-    loadFonts(theme).then(() => this.repaint());
+    this.showLegend();
+    this.layOut(this.stage.available);
+    if (dressed) whenFontsCome(theme, () => this.repaint());
+    if (news) performance.measure("tfmviz:atlas", { start });
   }
 
   read(header, arrays) {
@@ -105,15 +108,18 @@ class Atlas {
   }
 
   layOut(width) {
-    if (!this.model) return;
+    if (!this.model || !width) return;
     const { layers, heads, kvHeads } = this.model;
     const ratio = window.devicePixelRatio || 1;
     const spec = { layers, heads, kvHeads, width, maxHeight: this.maxHeight, zoom: this.zoom, ratio };
     this.layout = atlasLayout(spec);
     if (this.layout.contentHeight > this.maxHeight) this.layout = atlasLayout({ ...spec, width: width - 14 });
-    const { contentWidth, contentHeight } = this.layout;
+    const { contentWidth, contentHeight, rows, top, gap } = this.layout;
+    const scrolls = contentHeight > this.maxHeight;
+    const rests = scrolls ? Array.from({ length: rows }, (_, row) => this.layout.rowY(row) - gap) : [];
+    const viewHeight = Math.min(contentHeight, this.maxHeight);
     this.baseOf = "";
-    this.stage.resize({ contentWidth, contentHeight, viewHeight: Math.min(contentHeight, this.maxHeight) });
+    this.stage.resize({ contentWidth, contentHeight, viewHeight, rests, restMargin: top });
   }
 
   repaint() {
@@ -128,7 +134,7 @@ class Atlas {
     if (this.baseOf !== wanted) {
       if (base.width !== stage.canvas.width) base.width = stage.canvas.width;
       if (base.height !== stage.canvas.height) base.height = stage.canvas.height;
-      const under = base.getContext("2d");
+      const under = base.getContext("2d", { alpha: false });
       under.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
       this.painter.base(under, this);
       this.baseOf = wanted;
@@ -173,19 +179,20 @@ class Atlas {
   choose(place) {
     if (!place || same(place, this.chosen)) return;
     this.chosen = place;
-    this.awaited = { ...place, until: performance.now() + ANSWER_MS };
+    const click = Date.now() % 1e9;
+    this.awaited = { click, until: performance.now() + ANSWER_MS };
     this.stage.schedule();
     this.say();
-    // The third number makes a click on the head that was clicked last count, when a picker moved on in between.
-    this.send?.("selected", [place.layer, place.head, Date.now() % 1e9]);
+    // Numbered, so that choosing a head again counts when a picker has moved on in between.
+    this.send?.("selected", [place.layer, place.head, click]);
   }
 
   /** Python says which head is selected. While a click is on its way, an older answer must not move the ring back. */
-  told({ key, selected }) {
-    if (key !== this.key || !selected) return;
+  told({ key, selected, heard }) {
+    if (!this.model || key !== this.key) return;
     const [layer, head] = selected;
     if (layer >= this.model.layers || head >= this.model.heads) return;
-    if (this.awaited && !same({ layer, head }, this.awaited) && performance.now() < this.awaited.until) return;
+    if (this.awaited && heard !== this.awaited.click && performance.now() < this.awaited.until) return;
     this.awaited = null;
     if (same({ layer, head }, this.chosen)) return;
     this.chosen = { layer, head };
@@ -198,9 +205,9 @@ class Atlas {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
+    this.hovered = null;
     if (key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key)) {
-      const from = this.focused ?? this.chosen;
-      this.focus(this.focused ? this.layout.step(from, key) : from);
+      this.focus(this.layout.step(this.focused ?? this.chosen, key));
     } else if (key === "Enter" || key === " ") this.choose(this.focused ?? this.chosen);
     else if (key === "+" || key === "=") this.magnify(1);
     else if (key === "-") this.magnify(-1);
@@ -229,8 +236,7 @@ class Atlas {
     this.stage.scroller.scrollTo(after.x - dx, after.y - dy);
     this.tooltip.hide();
     this.repaint();
-    this.zoomIn.disabled = index === ZOOMS.length - 1;
-    this.zoomOut.disabled = index === 0;
+    this.limitZoom();
   }
 
   say() {
@@ -262,28 +268,18 @@ class Atlas {
     this.painter.magnified(context, { model, theme, scale, ...place, size: MAGNIFIED, ratio });
   }
 
-  showLegend(header) {
-    this.legend.replaceChildren();
-    const scale = element("span", { className: "legend-item", parent: this.legend });
-    element("span", { text: "weight 0", parent: scale });
-    const bar = element("span", { className: "ramp", parent: scale });
-    bar.style.backgroundImage = this.scale.gradient;
-    element("span", { text: "1", parent: scale });
-    if (header.mask_of.some((mask) => mask >= 0) || this.model.reasons.some(Boolean)) {
-      const item = element("span", { className: "legend-item", parent: this.legend });
-      element("span", { className: "hatched", parent: item });
-      element("span", { text: "masked", parent: item });
-    }
-    const zoom = element("span", { className: "buttons", parent: this.legend });
-    const button = (text, label, direction) => {
-      const node = element("button", { text, parent: zoom, attributes: { type: "button", "aria-label": label } });
-      node.addEventListener("click", () => this.magnify(direction), { signal: this.stop.signal });
-      return node;
-    };
-    this.zoomOut = button("−", "Smaller heads", -1);
-    this.zoomIn = button("+", "Larger heads", 1);
-    this.zoomOut.disabled = this.zoom === ZOOMS[0];
-    this.zoomIn.disabled = this.zoom === ZOOMS[ZOOMS.length - 1];
+  showLegend() {
+    const masked = this.model.maskOf.some((mask) => mask >= 0) || this.model.reasons.some(Boolean);
+    const [zoomOut, zoomIn] = fillLegend(this.legend, { gradient: this.scale.gradient, masked });
+    zoomOut.addEventListener("click", () => this.magnify(-1));
+    zoomIn.addEventListener("click", () => this.magnify(1));
+    this.zooms = { zoomOut, zoomIn };
+    this.limitZoom();
+  }
+
+  limitZoom() {
+    this.zooms.zoomOut.disabled = this.zoom === ZOOMS[0];
+    this.zooms.zoomIn.disabled = this.zoom === ZOOMS[ZOOMS.length - 1];
   }
 
   destroy() {

@@ -1,8 +1,8 @@
 // Where each head of the atlas sits: layers are rows, heads are columns, and deep models fold into several bands.
 
-const SMALLEST_CELL = 26;
+const SMALLEST_CELL = 24;
 const LARGEST_CELL = 132;
-const LABEL_WIDTH = 34;
+const COMFORTABLE_CELL = 48; // when the picture scrolls anyway, larger cells would only scroll further
 const BAND_GAP = 26;
 const PHONE = 560;
 
@@ -16,31 +16,38 @@ export function atlasLayout({ layers, heads, kvHeads, width, maxHeight, zoom, ra
   const grouped = kvHeads > 0 && kvHeads < heads;
   const groupSize = grouped ? heads / kvHeads : heads;
   const top = grouped ? 34 : 22;
-  const gap = snap(3);
-  const groupGap = grouped ? snap(9) : gap;
+  const phone = width < PHONE;
+  const labelWidth = phone ? 30 : 34;
+  const gap = snap(phone ? 2 : 3);
+  const groupGap = grouped ? snap(phone ? 6 : 9) : gap;
   const groups = grouped ? kvHeads : 1;
   const gapsWidth = (heads - groups) * gap + (groups - 1) * groupGap;
 
   const fit = (bands) => {
     const rows = Math.ceil(layers / bands);
-    const inner = (width - (bands - 1) * BAND_GAP) / bands - LABEL_WIDTH;
+    const inner = (width - (bands - 1) * BAND_GAP) / bands - labelWidth;
     const byWidth = (inner - gapsWidth) / heads;
     const byHeight = (maxHeight - top - 2) / rows - gap;
-    return { bands, rows, cell: Math.min(byWidth, width < PHONE ? Infinity : byHeight, LARGEST_CELL) };
+    return { bands, rows, byWidth, cell: Math.min(byWidth, byHeight, LARGEST_CELL) };
   };
 
-  let best = fit(1);
-  for (let bands = 2; width >= PHONE && bands <= Math.min(6, layers); bands += 1) {
+  const column = fit(1);
+  let best = column;
+  for (let bands = 2; !phone && bands <= Math.min(6, layers); bands += 1) {
     const next = fit(bands);
     if (next.cell > best.cell) best = next;
   }
+  // On a phone, and for models too large for any fold, the layers run on below the edge.
+  if (phone || best.cell < SMALLEST_CELL) {
+    best = { ...column, cell: Math.min(column.byWidth, phone ? LARGEST_CELL : COMFORTABLE_CELL) };
+  }
   const cell = snap(Math.max(best.cell, SMALLEST_CELL) * zoom);
-  const bandWidth = LABEL_WIDTH + heads * cell + gapsWidth;
+  const bandWidth = labelWidth + heads * cell + gapsWidth;
   const { bands, rows } = best;
 
   const columnX = (head) => {
     const group = Math.floor(head / groupSize);
-    return snap(LABEL_WIDTH + head * (cell + gap) + group * (groupGap - gap));
+    return snap(labelWidth + head * (cell + gap) + group * (groupGap - gap));
   };
   const bandX = (band) => snap(band * (bandWidth + BAND_GAP));
   const rowY = (row) => snap(top + row * (cell + gap));
@@ -53,7 +60,7 @@ export function atlasLayout({ layers, heads, kvHeads, width, maxHeight, zoom, ra
     rows,
     grouped,
     groupSize,
-    labelWidth: LABEL_WIDTH,
+    labelWidth,
     bandX,
     columnX,
     rowY,

@@ -1,6 +1,6 @@
 // Draws the atlas: thumbnails, hatching, labels, brackets of shared keys and values, rings.
 
-import { withAlpha } from "./theme.js";
+import { mix, withAlpha } from "./theme.js";
 import { paintHatch, paintSheet } from "./atlas_sheet.js";
 
 export class AtlasPainter {
@@ -33,9 +33,10 @@ export class AtlasPainter {
       if (this.hatches.size > 64) this.hatches.clear();
       const area = model.maskRows * model.maskCols;
       const visible = mask < 0 ? null : model.visible.subarray(mask * area, (mask + 1) * area);
-      const colour = withAlpha(theme.text, theme.dark ? 0.26 : 0.22);
-      const spec = { visible, rows: model.maskRows, cols: model.maskCols, size, colour, ratio };
-      this.hatches.set(wanted, paintHatch(spec));
+      // Hundreds of small hatched triangles would drown the weights beside them: small ones are quieter.
+      const line = size < 96 * ratio ? mix(theme.masked, theme.hatch, 0.6) : theme.hatch;
+      const look = { size, ground: theme.masked, line, ratio };
+      this.hatches.set(wanted, paintHatch({ visible, rows: model.maskRows, cols: model.maskCols, ...look }));
     }
     return this.hatches.get(wanted);
   }
@@ -135,13 +136,13 @@ export class AtlasPainter {
   /** Query heads that read the same keys and values stand under one bracket. */
   brackets(context, { model, layout, theme, left, band }) {
     context.strokeStyle = theme.key;
-    context.lineWidth = 1.25;
+    context.lineWidth = 1;
     context.textAlign = "center";
     for (let group = 0; group < model.kvHeads; group += 1) {
       const first = group * layout.groupSize;
-      const from = layout.bandX(band) + layout.columnX(first) - left + 1;
-      const to = layout.bandX(band) + layout.columnX(first + layout.groupSize - 1) + layout.cell - left - 1;
-      const [name, y] = [`KV${group}`, 24];
+      const from = layout.bandX(band) + layout.columnX(first) - left + 0.5;
+      const to = layout.bandX(band) + layout.columnX(first + layout.groupSize - 1) + layout.cell - left - 0.5;
+      const [name, y] = [`KV${group}`, 24.5];
       context.font = `400 10px ${theme.mono}`;
       const half = context.measureText(name).width / 2 + 4;
       const middle = (from + to) / 2;
@@ -157,7 +158,7 @@ export class AtlasPainter {
       context.lineTo(to, y + 5);
       context.stroke();
       if (named) {
-        context.fillStyle = theme.key;
+        context.fillStyle = theme.key_ink;
         context.fillText(name, middle, y);
       }
     }
@@ -166,17 +167,12 @@ export class AtlasPainter {
   ring(context, { layout, theme, stage }, { layer, head }, kind) {
     const box = layout.box(layer, head);
     const [x, y] = [box.x - stage.left, box.y - stage.top];
-    const grow = kind === "chosen" ? 2 : 1.5;
+    const grow = 1.5; // in the middle of the gap: a ring hides no weight of its neighbours
     context.save();
     context.beginPath();
     context.rect(0, layout.top - 4, stage.width, stage.height);
     context.clip();
     context.lineJoin = "round";
-    if (kind === "chosen") {
-      context.strokeStyle = theme.background;
-      context.lineWidth = 5;
-      context.strokeRect(x - grow, y - grow, box.size + 2 * grow, box.size + 2 * grow);
-    }
     if (kind === "focus") context.setLineDash([4, 3]);
     context.strokeStyle = theme.text;
     context.lineWidth = kind === "chosen" ? 2.5 : 1.5;

@@ -1,14 +1,30 @@
 // Heads as pixels: all thumbnails of the atlas in one off-screen canvas, and the hatching of what is masked.
 
-/** First and one-past-last source index of each target index; every source index falls in some block. */
-function blocks(source, target) {
-  const from = new Uint16Array(target);
-  const to = new Uint16Array(target);
-  for (let i = 0; i < target; i += 1) {
-    from[i] = Math.floor((i * source) / target);
-    to[i] = Math.max(from[i] + 1, Math.ceil(((i + 1) * source) / target));
+/** The target index of each source index, when `source` pixels shrink to `target`; each source index goes to one. */
+function shrunk(source, target) {
+  return Uint16Array.from({ length: source }, (_, i) => Math.floor((i * target) / source));
+}
+
+/** Largest weight of each block of one head, into `pooled` (a tile, row by row). */
+function poolHead(overview, start, rowTo, colTo, tileWidth, pooled) {
+  pooled.fill(0);
+  let read = start;
+  for (let row = 0; row < rowTo.length; row += 1) {
+    const line = rowTo[row] * tileWidth;
+    for (let col = 0; col < colTo.length; col += 1) {
+      const weight = overview[read++];
+      if (weight > pooled[line + colTo[col]]) pooled[line + colTo[col]] = weight;
+    }
   }
-  return { from, to };
+}
+
+/** A tile of weights as colours, into its place in a picture `stride` pixels wide. */
+function colourTile(weights, from, tileWidth, tileHeight, pixels, target, put, stride) {
+  for (let y = 0; y < tileHeight; y += 1) {
+    const read = from + y * tileWidth;
+    const write = put + y * stride;
+    for (let x = 0; x < tileWidth; x += 1) target[write + x] = pixels[weights[read + x]];
+  }
 }
 
 /**
@@ -24,31 +40,16 @@ export function paintSheet({ overview, layers, heads, rows, cols, tileWidth, til
   const context = sheet.getContext("2d");
   const image = context.createImageData(sheet.width, sheet.height);
   const target = new Uint32Array(image.data.buffer);
-  const across = blocks(cols, tileWidth);
-  const down = blocks(rows, tileHeight);
   const whole = tileWidth === cols && tileHeight === rows;
+  const [rowTo, colTo] = [shrunk(rows, tileHeight), shrunk(cols, tileWidth)];
+  const pooled = new Uint8Array(tileWidth * tileHeight);
   for (let layer = 0; layer < layers; layer += 1) {
     for (let head = 0; head < heads; head += 1) {
       const start = (layer * heads + head) * rows * cols;
-      for (let y = 0; y < tileHeight; y += 1) {
-        let put = (layer * tileHeight + y) * sheet.width + head * tileWidth;
-        if (whole) {
-          const line = start + y * cols;
-          for (let x = 0; x < tileWidth; x += 1) target[put++] = pixels[overview[line + x]];
-          continue;
-        }
-        const [y0, y1] = [down.from[y], down.to[y]];
-        for (let x = 0; x < tileWidth; x += 1) {
-          let largest = 0;
-          for (let sy = y0; sy < y1; sy += 1) {
-            const line = start + sy * cols;
-            for (let sx = across.from[x]; sx < across.to[x]; sx += 1) {
-              if (overview[line + sx] > largest) largest = overview[line + sx];
-            }
-          }
-          target[put++] = pixels[largest];
-        }
-      }
+      const put = layer * tileHeight * sheet.width + head * tileWidth;
+      if (!whole) poolHead(overview, start, rowTo, colTo, tileWidth, pooled);
+      const [weights, from] = whole ? [overview, start] : [pooled, 0];
+      colourTile(weights, from, tileWidth, tileHeight, pixels, target, put, sheet.width);
     }
   }
   context.putImageData(image, 0, 0);
@@ -56,13 +57,15 @@ export function paintSheet({ overview, layers, heads, rows, cols, tileWidth, til
 }
 
 /** A square of `size` pixels, hatched where `visible` (rows x cols, 1 = may be looked at) is 0; all of it without one. */
-export function paintHatch({ visible, rows, cols, size, colour, ratio }) {
+export function paintHatch({ visible, rows, cols, size, ground, line, ratio }) {
   const tile = document.createElement("canvas");
   tile.width = size;
   tile.height = size;
   const context = tile.getContext("2d");
+  context.fillStyle = ground;
+  context.fillRect(0, 0, size, size);
   const period = Math.max(3, Math.round(5 * ratio));
-  context.strokeStyle = colour;
+  context.strokeStyle = line;
   context.lineWidth = Math.max(1, Math.round(ratio * 0.9));
   context.beginPath();
   for (let at = -size; at < size; at += period) {

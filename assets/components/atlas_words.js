@@ -1,4 +1,4 @@
-// What the atlas says about one head: in the card beside the pointer and in the line below the picture.
+// What the atlas says: about one head, in the card beside the pointer and in the line below; and the legend.
 
 import { element, fourDigits, headName, isolated } from "./element.js";
 
@@ -41,4 +41,22 @@ export function fillCard(card, { model, layer, head, paintLarge }) {
   if (model.dense[layer]) {
     element("div", { className: "card-note", text: "Weights taken from the model itself", parent: card });
   }
+}
+
+/** The scale, the sign for masked, and two buttons, which are returned: smaller, larger. */
+export function fillLegend(legend, { gradient, masked }) {
+  legend.replaceChildren();
+  const scale = element("span", { className: "legend-item", parent: legend });
+  element("span", { text: "weight 0", parent: scale });
+  element("span", { className: "ramp", parent: scale }).style.backgroundImage = gradient;
+  element("span", { text: "1", parent: scale });
+  if (masked) {
+    const item = element("span", { className: "legend-item", parent: legend });
+    element("span", { className: "hatched", parent: item });
+    element("span", { text: "masked", parent: item });
+  }
+  const zoom = element("span", { className: "buttons", parent: legend });
+  return [["−", "Smaller heads"], ["+", "Larger heads"]].map(([text, label]) =>
+    element("button", { text, parent: zoom, attributes: { type: "button", "aria-label": label } }),
+  );
 }

@@ -15,6 +15,11 @@ export function headName(layer, head) {
   return `L${layer} H${head}`;
 }
 
+/** "A" for the first of several heads; goes wherever its colour goes. */
+export function headLetter(index) {
+  return String.fromCharCode(65 + index);
+}
+
 /** A weight with the four digits that a hover shows. */
 export function fourDigits(weight) {
   return weight.toFixed(4);

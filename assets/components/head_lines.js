@@ -2,7 +2,7 @@
 
 import { element } from "./element.js";
 import { readArrays, readHeader } from "./payload.js";
-import { dress, loadFonts, readTheme } from "./theme.js";
+import { dress, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
 import { LinesModel } from "./lines_model.js";
 import { Chips } from "./lines_chips.js";
@@ -59,8 +59,9 @@ class HeadLines {
   }
 
   update({ data }) {
+    const start = performance.now();
     const header = readHeader(data);
-    const theme = readTheme(this.host);
+    const theme = readTheme(this.host, header.colours);
     const news = header.version !== this.version;
     if (!news && theme.id === this.theme?.id) return;
     const dressed = theme.id !== this.theme?.id;
@@ -71,9 +72,10 @@ class HeadLines {
     this.showControls();
     this.note.textContent = picturedSentence(this.model);
     this.arrange();
-    if (this.stage.observed) this.layOut(this.stage.observed);
+    this.layOut(this.stage.available);
     this.tell();
-    if (dressed) loadFonts(theme).then(() => this.remeasure());
+    if (news) performance.measure("tfmviz:head_lines", { start });
+    if (dressed) whenFontsCome(theme, () => this.remeasure());
   }
 
   read(header, arrays) {
@@ -114,7 +116,7 @@ class HeadLines {
   }
 
   layOut(width) {
-    if (!this.model) return;
+    if (!this.model || !width) return;
     const most = this.layout === this.layouts.reader ? Math.min(this.maxHeight, 320) : this.maxHeight;
     let size = this.layout.layOut(width);
     if (size.contentHeight > most) size = this.layout.layOut(width - 14); // room for the scroll bar

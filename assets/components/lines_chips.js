@@ -64,6 +64,7 @@ export class Chips {
     const special = Boolean(flags & SPECIAL);
     const padding = Boolean(flags & PADDING);
     const colour = padding ? theme.muted : theme[role];
+    const ink = padding ? theme.muted : theme[`${role}_ink`];
     const top = y - CHIP_HEIGHT / 2;
     context.beginPath();
     context.roundRect(x + 0.5, top + 0.5, chip.width - 1, CHIP_HEIGHT - 1, corners);
@@ -71,7 +72,8 @@ export class Chips {
     context.fill();
     if (state === "lit") context.fillStyle = colour;
     else if (state === "linked") context.fillStyle = withAlpha(colour, 0.1 + 0.45 * heat);
-    else if (padding || state === "masked" || state === "dim") context.fillStyle = "transparent";
+    else if (state === "masked") context.fillStyle = theme.masked;
+    else if (padding || state === "dim") context.fillStyle = "transparent";
     else context.fillStyle = withAlpha(colour, special ? 0.03 : TINT);
     context.fill();
     if (state === "lit" || state === "linked" || special || padding) {
@@ -86,7 +88,7 @@ export class Chips {
     context.textAlign = "left";
     context.textBaseline = "middle";
     const quiet = state === "masked" || state === "dim" || padding;
-    const strong = state === "linked" ? mix(colour, theme.text, 0.35) : special ? theme.muted : colour;
+    const strong = state === "linked" ? mix(ink, theme.text, 0.35) : special ? theme.muted : ink;
     context.fillStyle = state === "lit" ? theme.background : quiet ? theme.muted : strong;
     context.fillText(chip.shown, x + PAD, y + 1);
     context.fontVariantCaps = "normal";
@@ -95,7 +97,7 @@ export class Chips {
   hatch(context, theme, x, top, width) {
     context.save();
     context.clip();
-    context.strokeStyle = withAlpha(theme.text, 0.2);
+    context.strokeStyle = theme.hatch;
     context.lineWidth = 1;
     context.beginPath();
     for (let at = x - CHIP_HEIGHT; at < x + width; at += 5) {

@@ -1,10 +1,9 @@
 // The picture with lines: queries left, keys right, as many rows as fit, whatever the length of the text.
 
 import { withAlpha } from "./theme.js";
-import { headColour, headLetter } from "./lines_colours.js";
 import { CHIP_HEIGHT, TINT } from "./lines_chips.js";
 import { SPECIAL, otherSide } from "./lines_model.js";
-import { fourDigits } from "./element.js";
+import { fourDigits, headLetter } from "./element.js";
 
 const ROW = 26;
 const TOP = 28;
@@ -130,7 +129,7 @@ export class Columns {
   /** One head: from the queries' blue to the keys' orange. Several: the head's own colour. */
   ink(context, head) {
     const { model, theme } = this.view;
-    if (model.heads.length > 1) return headColour(head, theme.dark);
+    if (model.heads.length > 1) return theme.heads[head];
     const ink = context.createLinearGradient(this.edge.query, 0, this.edge.key, 0);
     ink.addColorStop(0.12, theme.query);
     ink.addColorStop(0.88, theme.key);
@@ -150,13 +149,13 @@ export class Columns {
     context.arc(x, y, 7.5, 0, 2 * Math.PI);
     context.fillStyle = theme.background;
     context.fill();
-    context.strokeStyle = headColour(head, theme.dark);
+    context.strokeStyle = theme.heads[head];
     context.lineWidth = 1;
     context.stroke();
     context.font = `600 10px ${theme.mono}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillStyle = headColour(head, theme.dark);
+    context.fillStyle = theme.heads[head];
     context.fillText(headLetter(head), x, y + 0.5);
   }
 
@@ -221,7 +220,7 @@ export class Columns {
     const many = model.heads.length > 1;
     if (link !== undefined) {
       context.font = `600 11px ${theme.mono}`;
-      context.fillStyle = many ? headColour(model.head[link], theme.dark) : theme.text;
+      context.fillStyle = many ? theme.heads[model.head[link]] : theme.text;
       const letter = many ? `${headLetter(model.head[link])} ` : "";
       context.fillText(letter + fourDigits(model.weight[link]), x, y + 1);
       return;

@@ -1,7 +1,6 @@
 // The words of the token lines: the touched token's five strongest partners, and what the picture leaves out.
 
-import { element, fourDigits, isolated } from "./element.js";
-import { headColour, headLetter } from "./lines_colours.js";
+import { element, fourDigits, headLetter, isolated } from "./element.js";
 import { otherSide } from "./lines_model.js";
 
 const FIVE = 5;
@@ -86,7 +85,7 @@ function row(panel, { model, link, theme, sides }) {
   const fill = element("span", { parent: bar });
   fill.style.width = `${100 * model.weight[link]}%`;
   const many = model.heads.length > 1;
-  if (many) fill.style.background = headColour(model.head[link], theme.dark);
+  if (many) fill.style.background = theme.heads[model.head[link]];
   element("span", { className: "number", text: fourDigits(model.weight[link]), parent: line });
   if (many) letterOf(line, model.head[link], theme);
   const ends = { query: model.query[link], key: model.key[link] };
@@ -99,6 +98,6 @@ function row(panel, { model, link, theme, sides }) {
 
 export function letterOf(parent, head, theme) {
   const letter = element("span", { className: "letter", text: headLetter(head), parent });
-  letter.style.color = headColour(head, theme.dark);
+  letter.style.color = theme.heads[head];
   return letter;
 }

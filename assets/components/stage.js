@@ -11,8 +11,10 @@ export class Stage {
     this.scroller = element("div", { className: "stage", parent });
     this.area = element("div", { className: "stage-area", parent: this.scroller });
     this.canvas = element("canvas", { parent: this.area, attributes: { "aria-hidden": "true" } });
-    this.context = this.canvas.getContext("2d");
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.onPaint = onPaint;
+    this.parent = parent;
+    this.stops = [];
     this.frame = 0;
     this.width = 0;
     this.height = 0;
@@ -34,12 +36,22 @@ export class Stage {
     });
   }
 
-  /** Set the size of the whole picture and of the part that shows; repaints at once. */
-  resize({ contentWidth, contentHeight, viewHeight }) {
+  /** Width to lay out for; known before the observer first reports. */
+  get available() {
+    this.observed ||= Math.floor(this.parent.clientWidth);
+    return this.observed;
+  }
+
+  /** Set the size of the whole picture and of the part that shows, and where scrolling likes to rest; repaints at once. */
+  resize({ contentWidth, contentHeight, viewHeight, rests = [], restMargin = 0 }) {
     this.ratio = deviceRatio();
     this.area.style.width = `${contentWidth}px`;
     this.area.style.height = `${contentHeight}px`;
     this.scroller.style.height = `${viewHeight}px`;
+    this.scroller.style.scrollPaddingTop = `${restMargin}px`;
+    while (this.stops.length > rests.length) this.stops.pop().remove();
+    while (this.stops.length < rests.length) this.stops.push(element("div", { className: "rest", parent: this.area }));
+    rests.forEach((y, i) => (this.stops[i].style.top = `${y}px`));
     this.width = Math.min(this.scroller.clientWidth, Math.max(contentWidth, 1));
     this.height = Math.min(this.scroller.clientHeight, contentHeight);
     const [w, h] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];

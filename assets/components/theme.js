@@ -1,9 +1,4 @@
-// The page's colours and fonts, read from Streamlit's theme variables, and the colours of weights.
-
-const ROLES = {
-  light: { query: "#2457C5", key: "#C4561B", value: "#1F7A5C" },
-  dark: { query: "#8FB3FF", key: "#FFA36B", value: "#6FD3AE" },
-};
+// The page's colours and fonts, read from Streamlit's theme variables, with the palette that goes with them.
 
 /** [r, g, b] of "#rgb", "#rrggbb" or "rgb(...)". */
 export function parseColour(text) {
@@ -26,8 +21,8 @@ export function mix(from, to, t) {
   return `rgb(${a.map((channel, i) => Math.round(channel + (b[i] - channel) * t)).join(",")})`;
 }
 
-/** What the page looks like now; `id` changes exactly when something here does. */
-export function readTheme(host) {
+/** What the page looks like now, the palette for it included; `id` changes exactly when the page's look does. */
+export function readTheme(host, palettes) {
   const style = getComputedStyle(host);
   const read = (name, fallback) => {
     const value = style.getPropertyValue(name).trim();
@@ -47,7 +42,7 @@ export function readTheme(host) {
     mono,
     muted: mix(background, text, dark ? 0.68 : 0.66),
     faint: mix(background, text, 0.16),
-    ...ROLES[dark ? "dark" : "light"],
+    ...palettes[dark ? "dark" : "light"],
     id: [background, text, font, mono].join("|"),
   };
 }
@@ -71,12 +66,19 @@ export function readScale(stops) {
 
 /** Give a view's DOM the colours that its canvas uses. */
 export function dress(root, theme) {
-  for (const role of ["query", "key", "value"]) root.style.setProperty(`--${role}`, theme[role]);
+  for (const role of ["query", "key"]) {
+    root.style.setProperty(`--${role}`, theme[role]);
+    root.style.setProperty(`--${role}-ink`, theme[`${role}_ink`]);
+  }
+  root.style.setProperty("--masked", theme.masked);
+  root.style.setProperty("--hatch", theme.hatch);
   root.style.colorScheme = theme.dark ? "dark" : "light";
 }
 
-/** Resolves when the page's fonts can be drawn on a canvas, which does not load them by itself. */
-export async function loadFonts(theme) {
+/** Calls `then` once the page's fonts can be drawn, if they could not yet: a canvas does not load fonts by itself. */
+export async function whenFontsCome(theme, then) {
   const faces = [400, 600].flatMap((weight) => [theme.mono, theme.font].map((font) => `${weight} 12px ${font}`));
+  if (faces.every((face) => document.fonts.check(face))) return;
   await Promise.allSettled(faces.map((face) => document.fonts.load(face)));
+  then();
 }

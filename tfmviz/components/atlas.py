@@ -9,17 +9,10 @@ import numpy as np
 import streamlit as st
 
 from tfmviz.components.bundle import script, styles
+from tfmviz.components.colours import palettes
 from tfmviz.components.payload import pack
 
 Pair = tuple[str, str, float]
-Scales = tuple[Sequence[str], Sequence[str]]
-
-# Until a caller hands in the charts' own: from the page's background to deep indigo.
-SCALES: Scales = (
-    ("#ffffff", "#c9cdf0", "#7a7fd1", "#3b3a9e", "#1b1464"),
-    ("#0e1117", "#2c2f66", "#5a5fb8", "#a2a9ee", "#f2f3ff"),
-)
-
 _atlas = st.components.v2.component("tfmviz.atlas", js=script("atlas.js"), css=styles("base.css"))
 _choice = st.components.v2.component("tfmviz.atlas_choice", js=script("atlas_choice.js"))
 
@@ -34,7 +27,6 @@ def atlas(
     roles: Sequence[Sequence[str]] = (),
     statuses: Sequence[str] = (),
     visible: np.ndarray | None = None,
-    scales: Scales = SCALES,
     max_height: int = 560,
     key: str = "atlas",
     on_change: Callable[[int, int], None] | None = None,
@@ -51,7 +43,6 @@ def atlas(
         statuses: for each layer, ``AttentionStack.status``; "none: reason" is drawn hatched.
         visible: bool, shape (rows, cols) or (layers, rows, cols): whether anything in the block may be looked at.
             Blocks that are not are hatched.
-        scales: colours of weights from 0 to 1, for light and for dark pages.
         max_height: CSS pixels after which the picture scrolls.
         key: the widget key.
         on_change: called with layer and head, before the script reruns, when the visitor selects another head.
@@ -78,7 +69,7 @@ def atlas(
         "strongest": [[pair and (pair[0], pair[1], round(float(pair[2]), 6)) for pair in row] for row in strongest],
         "roles": [list(row) for row in roles],
         "statuses": list(statuses),
-        "scale": {"light": list(scales[0]), "dark": list(scales[1])},
+        "colours": palettes(),
         "max_height": max_height,
     }
 
@@ -93,8 +84,10 @@ def atlas(
             data=pack(header, overview=overview, visible=mask_table),
             on_selected_change=selected_changed,
         )
-        _choice(key=f"{key}_choice", data={"key": key, "selected": [int(selected[0]), int(selected[1])]})
-    choice = _choice_of(result, layers, heads)
+        choice = _choice_of(result, layers, heads)
+        # By itself, so that another head does not resend the overview; with the number of the click that it answers.
+        told = {"key": key, "selected": [int(selected[0]), int(selected[1])], "heard": choice and choice[2]}
+        _choice(key=f"{key}_choice", data=told)
     seen = f"{key}_seen"
     if choice is None or st.session_state.get(seen) == choice:
         return None

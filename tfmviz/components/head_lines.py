@@ -10,6 +10,7 @@ import streamlit as st
 
 from tfmviz.analysis.links import Links, visible_spans
 from tfmviz.components.bundle import script, styles
+from tfmviz.components.colours import palettes
 from tfmviz.components.payload import pack
 from tfmviz.text import Token
 from tfmviz.text.display import label
@@ -71,6 +72,7 @@ def head_lines(
         "masked": visible is not None,
         "hide_special": hide_special,
         "hidden_share": hidden_share,
+        "colours": palettes(),
         "max_height": max_height,
     }
     _head_lines(
