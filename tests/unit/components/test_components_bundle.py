@@ -1,0 +1,48 @@
+"""A component's script is its modules, each once, in an order that runs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tfmviz.components.bundle import ASSETS, script
+
+ENTRIES = ("atlas.js", "head_lines.js", "atlas_choice.js")
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_nothing_is_left_to_import_and_one_thing_is_exported(entry):
+    text = script(entry)
+    assert re.findall(r"^import\b.*", text, re.MULTILINE) == []
+    assert re.findall(r"^export\b.*", text, re.MULTILINE) == re.findall(
+        r"^export default function \w+\(.*", text, re.MULTILINE
+    )
+    assert text.count("export default ") == 1
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_top_level_names_are_declared_once(entry):
+    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script(entry), re.MULTILINE)
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_shared_modules_come_before_the_entry(entry):
+    text = script(entry)
+    for name in re.findall(r'from "\./([\w-]+\.js)"', (ASSETS / entry).read_text(encoding="utf-8")):
+        first_line = (ASSETS / name).read_text(encoding="utf-8").splitlines()[0]
+        assert text.index(first_line) < text.index("export default ")
+        assert text.count(first_line) == 1
+
+
+def test_no_script_writes_markup_or_names_another_host():
+    for path in ASSETS.glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment", text)
+        assert not re.search(r"https?://|\beval\(|new Function", text)
+
+
+def test_no_style_sheet_loads_anything():
+    for path in ASSETS.glob("*.css"):
+        assert not re.search(r"@import|url\(", path.read_text(encoding="utf-8"))
