@@ -8,26 +8,100 @@ faults mended: blanks trimmed off, blanks invented, marks left out.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 import regex
 
+from tfmviz.text.search import Span, searched_spans
 from tfmviz.text.spelling import META, Spelling, joined_bytes, leading_blanks, prefix_bytes, text_bytes
 
-Span = tuple[int, int]
 # What belongs to the character before it: combining marks, joiners, variation selectors and skin tones.
 _ATTACHED = regex.compile(r"[\p{M}\u200c\u200d\U0001f3fb-\U0001f3ff]+")
 
 
-def exact_spans(pieces: Sequence[str], text: str, spelling: Spelling) -> tuple[list[Span], list[bool]] | None:
+def piece_spans(
+    pieces: Sequence[str],
+    offsets: Sequence[Span] | None,
+    whole: Sequence[bool],
+    text: str,
+    spellings: Sequence[Spelling],
+    lost: Sequence[int] = (),
+) -> tuple[list[Span], list[bool]]:
+    """Where each piece of one sentence stands.
+
+    Args:
+        pieces: vocabulary entries, in order.
+        offsets: where the tokenizer says they are, one a piece; None if it does not say.
+        whole: True for added tokens (``<|im_end|>``), which are spelled as typed and split the text into stretches.
+        text: the sentence as typed.
+        spellings: how the vocabulary may write text, likeliest first.
+        lost: bytes that the vocabulary has no letter for, see :func:`exact_spans`.
+
+    Returns:
+        One character span a piece, and whether it holds only part of a character.
+    """
+    spans: list[Span] = []
+    cut: list[bool] = []
+    reached = i = 0
+    while i < len(pieces):
+        if whole[i]:
+            begin, end = offsets[i] if offsets is not None else _found(text, pieces[i], reached)
+            reached, i = max(end, reached), i + 1
+            spans.append((min(begin, reached), reached))
+            cut.append(False)
+            continue
+        j = next((k for k in range(i + 1, len(pieces)) if whole[k]), len(pieces))
+        stop = len(text)
+        if j < len(pieces):
+            stop = max(reached, (offsets[j] if offsets is not None else _found(text, pieces[j], reached))[0])
+        stretch = None if offsets is None else offsets[i:j]
+        found, parts = _stretch_spans(pieces[i:j], stretch, text, (reached, stop), spellings, lost)
+        spans += found
+        cut += parts
+        reached, i = max(reached, spans[-1][1]), j
+    return spans, cut
+
+
+def _found(text: str, piece: str, cursor: int) -> Span:
+    at = text.find(piece, cursor)
+    return (at, at + len(piece)) if at >= 0 else (cursor, cursor)
+
+
+def _stretch_spans(
+    pieces: Sequence[str],
+    offsets: Sequence[Span] | None,
+    text: str,
+    within: Span,
+    spellings: Sequence[Spelling],
+    lost: Sequence[int],
+) -> tuple[list[Span], list[bool]]:
+    """Spans of pieces between two added tokens, exact where the tokenizer changed nothing."""
+    start, stop = within
+    part = text[start:stop]
+    # Tokenizers written in Python take the blanks beside an added token away.
+    for candidate in (part,) if offsets is not None else (part, part.strip()):
+        for spelling in spellings:
+            if (exact := exact_spans(pieces, candidate, spelling, lost)) is not None:
+                shift = start + part.find(candidate)
+                return [(begin + shift, end + shift) for begin, end in exact[0]], exact[1]
+    if offsets is not None:
+        return repaired_spans(pieces, offsets, text, spellings[0], start, stop)
+    found = searched_spans(pieces, part)
+    spans = attach_marks([(begin + start, end + start) for begin, end in found], text, stop)
+    return spans, shared_characters(spans)
+
+
+def exact_spans(
+    pieces: Sequence[str], text: str, spelling: Spelling, lost: Sequence[int] = ()
+) -> tuple[list[Span], list[bool]] | None:
     """Cut ``text`` exactly where the pieces cut it.
 
     Args:
         pieces: vocabulary entries, in order.
         text: what they were made from.
         spelling: how the vocabulary writes text.
+        lost: bytes that the tokenizer drops without a word because its vocabulary has no letter for them.
 
     Returns:
         One character span a piece and whether it holds only part of a character; a blank that the tokenizer put in
@@ -36,22 +110,25 @@ def exact_spans(pieces: Sequence[str], text: str, spelling: Spelling) -> tuple[l
     if spelling == "wordpiece" or (read := joined_bytes(pieces, spelling)) is None:
         return None
     joined, lengths = read
-    typed = text_bytes(text, spelling)
+    data = np.frombuffer(text_bytes(text, spelling), np.uint8)
+    place = np.flatnonzero(~np.isin(data, lost)) if lost else np.arange(len(data))
+    kept = data[place].tobytes()
     prefix = prefix_bytes(spelling)
-    if joined == typed:
+    if joined == kept:
         shift = 0
-    elif joined == prefix + typed:
+    elif joined == prefix + kept:
         shift = len(prefix)
     else:
         return None
     edges = np.maximum(np.cumsum([0, *lengths]) - shift, 0)
-    starts, ends = edges[:-1], edges[1:]
-    data = np.frombuffer(typed, np.uint8)
+    empty = edges[1:] == edges[:-1]
+    starts = np.append(place, len(data))[edges[:-1]]
+    ends = np.where(empty, starts, np.append(place, 0)[edges[1:] - 1] + 1)
     first = np.append((data & 0xC0) != 0x80, True)  # this byte begins a character; so does the end of the text
     character = np.cumsum(first) - 1
     begin = character[starts]
-    end = np.where(ends > starts, character[np.maximum(ends, 1) - 1] + 1, begin)
-    cut = (ends > starts) & ~(first[starts] & first[ends])
+    end = np.where(empty, begin, character[np.maximum(ends, 1) - 1] + 1)
+    cut = ~empty & ~(first[starts] & first[ends])
     return list(zip(begin.tolist(), end.tolist(), strict=True)), cut.tolist()
 
 
@@ -96,16 +173,16 @@ def _mend_blanks(
     text: str, begin: int, end: int, reached: int, blanks: int, only_blanks: bool, following: Span
 ) -> Span:
     """Give a piece the blanks it was trimmed of, and take from it a character that it only borrowed."""
-    if only_blanks:
-        if begin < end and (text[begin:end].strip() or (following[0] == begin and following[1] >= end)):
-            return begin, begin  # a blank nobody typed, reported on the character after it
-        if begin < end:
-            return begin, end
+    if not only_blanks:
+        gap = text[max(reached, begin - blanks) : begin]
+        return (begin - len(gap), end) if gap and gap.isspace() else (begin, end)
+    if begin == end:  # trimmed to nothing: it is the blank between what was reached and its place
         end = max(begin, reached)
-        begin = end
-        return (max(reached, begin - blanks), end) if text[reached:end].isspace() else (begin, end)
-    gap = text[max(reached, begin - blanks) : begin]
-    return (begin - len(gap), end) if gap and gap.isspace() else (begin, end)
+        return (max(reached, end - blanks), end) if text[reached:end].isspace() else (end, end)
+    borrowed = text[begin:end].strip().strip(META) or (following[0] == begin and following[1] >= end)
+    # A blank nobody typed is reported on the character after it; a blank inside a character that stands for several
+    # letters and blanks is a part of that character.
+    return (begin, begin) if borrowed and begin >= reached else (begin, end)
 
 
 def shared_characters(spans: Sequence[Span]) -> list[bool]:
@@ -138,57 +215,3 @@ def attach_marks(spans: list[Span], text: str, stop: int) -> list[Span]:
                 j -= 1
                 out[j] = out[i]
     return out
-
-
-def searched_spans(pieces: Sequence[str], text: str) -> tuple[list[Span], list[bool]]:
-    """Find the pieces of a tokenizer that reports no offsets at all, by looking for them one after the other.
-
-    Letters are compared without case, accents and compatibility forms. A piece that is not found (an unknown word)
-    takes the text between its neighbours.
-    """
-    plain, origin = _plain_letters(text)
-    spans: list[Span | None] = []
-    cursor = 0
-    for piece in pieces:
-        wanted, _ = _plain_letters(piece.replace(META, " ").removeprefix("##").removesuffix("</w>").removesuffix("@@"))
-        found = plain.find(wanted, cursor) if wanted else -1
-        if found < 0 or found - cursor > 200:  # farther away it is another word of the same letters
-            spans.append(None if wanted or META not in piece else (_origin(origin, cursor, text),) * 2)
-            continue
-        cursor = found + len(wanted)
-        spans.append((origin[found], origin[cursor - 1] + 1))
-    return _fill_unknown(spans, text)
-
-
-def _plain_letters(text: str) -> tuple[str, list[int]]:
-    """Letters without blanks, marks and case, and the character each came from."""
-    letters: list[str] = []
-    origin: list[int] = []
-    for i, character in enumerate(text):
-        for letter in unicodedata.normalize("NFKD", character).casefold():
-            if not letter.isspace() and not unicodedata.category(letter).startswith("M"):
-                letters.append(letter)
-                origin.append(i)
-    return "".join(letters), origin
-
-
-def _origin(origin: Sequence[int], cursor: int, text: str) -> int:
-    return origin[cursor] if cursor < len(origin) else len(text)
-
-
-def _fill_unknown(spans: Sequence[Span | None], text: str) -> tuple[list[Span], list[bool]]:
-    """Give pieces that were not found the words between the ones that were."""
-    out: list[Span] = []
-    for i, span in enumerate(spans):
-        if span is not None:
-            out.append(span)
-            continue
-        begin = out[-1][1] if out else 0
-        end = next((s[0] for s in spans[i + 1 :] if s is not None), len(text))
-        gap = text[begin:end]
-        begin += len(gap) - len(gap.lstrip())
-        words = text[begin:end].split()
-        if words and i + 1 < len(spans) and spans[i + 1] is None:  # unknown words in a row: one each
-            end = begin + len(words[0])
-        out.append((begin, max(begin, begin + len(text[begin:end].rstrip()))))
-    return attach_marks(out, text, len(text)), shared_characters(out)

@@ -46,6 +46,13 @@ def spelling_of(backend: Any) -> Spelling:
     return "plain"
 
 
+def lost_bytes(backend: Any) -> tuple[int, ...]:
+    """Bytes that a byte-level vocabulary has no letter for; the tokenizer drops them without a word."""
+    if spelling_of(backend) != "bytes":
+        return ()
+    return tuple(byte for letter, byte in _LETTERS.items() if backend.token_to_id(letter) is None)
+
+
 def joined_bytes(pieces: Sequence[str], spelling: Spelling) -> tuple[bytes, list[int]] | None:
     """The bytes that vocabulary pieces stand for, and how many are each one's; None if they are spelled otherwise.
 

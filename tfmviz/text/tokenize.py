@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tfmviz.errors import ConfigError, UnreadableText
-from tfmviz.text.align import Span, exact_spans, repaired_spans, searched_spans
-from tfmviz.text.spelling import Spelling, special_name, spelling_of
+from tfmviz.text.align import piece_spans
+from tfmviz.text.search import Span
+from tfmviz.text.spelling import Spelling, lost_bytes, special_name, spelling_of
 from tfmviz.text.token import Token
 from tfmviz.text.words import word_spans, words_of
 
@@ -58,8 +59,9 @@ def encode(tokenizer: Any, text: str, *, pair: str | None = None, add_special_to
         offsets=raw.offsets,
         sequences=raw.sequence_ids,
         texts=(text, pair or ""),
-        whole=set(tokenizer.added_tokens_decoder),
+        whole=_spelled_as_typed(tokenizer),
         spellings=(spelling_of(backend),),
+        lost=lost_bytes(backend),
     )
 
 
@@ -95,6 +97,11 @@ def pad(encoding: Encoding, length: int, *, side: Literal["left", "right"], pad_
     )
 
 
+def _spelled_as_typed(tokenizer: Any) -> set[int]:
+    """Added tokens stand for their own name wherever they are typed; the unknown token stands for something else."""
+    return set(tokenizer.added_tokens_decoder) - {tokenizer.unk_token_id}
+
+
 def _check_readable(text: str) -> None:
     try:
         text.encode()
@@ -116,7 +123,7 @@ def _encode_without_offsets(tokenizer: Any, text: str, pair: str | None, add_spe
         offsets=None,
         sequences=sequences,
         texts=(text, pair or ""),
-        whole=set(),
+        whole=_spelled_as_typed(tokenizer),
         spellings=("bytes", "metaspace", "plain"),
     )
 
@@ -149,6 +156,7 @@ def _assemble(
     texts: tuple[str, str],
     whole: set[int],
     spellings: tuple[Spelling, ...],
+    lost: Sequence[int] = (),
 ) -> Encoding:
     """Put spans, words and special tokens together into one Token a position."""
     typed: list[Iterator[tuple[Span, bool, int | None]]] = []  # one a sentence
@@ -156,12 +164,13 @@ def _assemble(
     for segment, text in enumerate(texts):
         where = [i for i, sequence in enumerate(sequences) if sequence == segment]
         words = word_spans(text)
-        spans, cut = _segment_spans(
+        spans, cut = piece_spans(
             [pieces[i] for i in where],
             None if offsets is None else [offsets[i] for i in where],
             [ids[i] in whole for i in where],
             text,
             spellings,
+            lost,
         )
         indices = words_of(spans, words)
         counted = [None if index is None else index + n_words for index in indices]
@@ -183,38 +192,3 @@ def _assemble(
     return Encoding(
         input_ids=tuple(ids), token_type_ids=None if type_ids is None else tuple(type_ids), tokens=tuple(tokens)
     )
-
-
-def _segment_spans(
-    pieces: Sequence[str],
-    offsets: Sequence[Span] | None,
-    whole: Sequence[bool],
-    text: str,
-    spellings: tuple[Spelling, ...],
-) -> tuple[list[Span], list[bool]]:
-    """Spans of one sentence's pieces. Added tokens are spelled as typed and split it into stretches."""
-    for spelling in spellings:
-        if not any(whole) and (exact := exact_spans(pieces, text, spelling)):
-            return exact
-    if offsets is None:
-        return searched_spans(pieces, text)
-    spans: list[Span] = []
-    cut: list[bool] = []
-    i = 0
-    while i < len(pieces):
-        if whole[i]:
-            spans.append(offsets[i])
-            cut.append(False)
-            i += 1
-            continue
-        j = next((k for k in range(i, len(pieces)) if whole[k]), len(pieces))
-        start, stop = (spans[-1][1] if spans else 0), (offsets[j][0] if j < len(pieces) else len(text))
-        exact = exact_spans(pieces[i:j], text[start:stop], spellings[0])
-        if exact is not None:
-            found, parts = [(b + start, e + start) for b, e in exact[0]], exact[1]
-        else:
-            found, parts = repaired_spans(pieces[i:j], offsets[i:j], text, spellings[0], start, stop)
-        spans += found
-        cut += parts
-        i = j
-    return spans, cut
