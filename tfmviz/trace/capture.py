@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from tfmviz.trace.interception import install, listening
+from tfmviz.errors import ConfigError
+from tfmviz.trace.ablation import Ablation, calls_to_ablate
 from tfmviz.trace.layer import LayerAttention
-from tfmviz.trace.layout import Layout
-from tfmviz.trace.recorder import Recorder
+from tfmviz.trace.passes import Acquaintance, Passes, acquaintance
+
+_CACHES = ("past_key_values", "cache", "use_cache")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -36,18 +39,86 @@ def capture(
     module: PreTrainedModel,
     inputs: Mapping[str, Any],
     *,
-    ablate: Sequence[tuple[int, int]] = (),
+    ablate: Sequence[Ablation] = (),
     hidden_states: bool = False,
     keep_value: bool = False,
 ) -> Capture:
-    """Run ``module`` on ``inputs`` (a batch of one) and keep its attention."""
-    install()
-    layout = Layout(module)
-    recorder = Recorder(layout.paths, keep_value=keep_value)
-    with torch.no_grad(), listening(recorder):
-        output = module(**inputs, use_cache=False, output_hidden_states=hidden_states)
-    stacks = {
-        name: tuple((call and call.layer()) or LayerAttention.none("no attention in this layer") for call in calls)
-        for name, calls in layout.arrange(recorder.heard).items()
-    }
-    return Capture(stacks=stacks, output=output[0], hidden_states={})
+    """Run a model and keep the attention of every layer.
+
+    The model runs as it is, with its own attention function; its output is bit for bit what it would be without. Each
+    layer is checked against its own output, and a layer whose call was not heard or not understood is taken another
+    way (see :mod:`tfmviz.trace.fallback`), which costs further passes. What was learned about a model is remembered.
+    Captures of one model run one after another.
+
+    Args:
+        module: in ``eval()``.
+        inputs: what its ``forward`` takes, a batch of one; a cache may be among them.
+        ablate: (layer, head), or (stack, layer, head): heads whose output is set to zero. Without a stack, the first:
+            "self", or "encoder" in an encoder-decoder.
+        hidden_states: keep them.
+        keep_value: keep the values too.
+
+    Raises:
+        ConfigError: if the batch holds more than one text, or the model is in training mode.
+        OutOfRange: if a head to ablate is not there.
+        UnsupportedModel: if a head to ablate cannot be reached.
+    """
+    _check(module, inputs)
+    known = acquaintance(module)
+    options = _options(module, inputs, hidden_states)
+    with known.lock, torch.no_grad():
+        if ablate and not known.reach:
+            _run(known, module, inputs, options)  # where the heads are is known after one pass
+        passes = _run(known, module, inputs, options, ablate=ablate, keep_value=keep_value)
+    return Capture(
+        stacks=passes.stacks(),
+        output=_main_output(passes.output),
+        hidden_states=_hidden_states(passes.output) if hidden_states else {},
+    )
+
+
+def _run(
+    known: Acquaintance,
+    module: PreTrainedModel,
+    inputs: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    ablate: Sequence[Ablation] = (),
+    keep_value: bool = False,
+) -> Passes:
+    passes = Passes(known, module, {**inputs, **options}, ablate=calls_to_ablate(known, ablate), keep_value=keep_value)
+    passes.run()
+    return passes
+
+
+def _check(module: PreTrainedModel, inputs: Mapping[str, Any]) -> None:
+    if module.training:
+        raise ConfigError(
+            "The model is in training mode, where dropout changes its attention: call model.eval() first."
+        )
+    for name, value in inputs.items():
+        if isinstance(value, Tensor) and value.ndim > 1 and value.shape[0] != 1 and name.endswith(("ids", "mask")):
+            raise ConfigError(f"A capture takes one text, and {name} holds {value.shape[0]}.")
+
+
+def _options(module: PreTrainedModel, inputs: Mapping[str, Any], hidden_states: bool) -> dict[str, Any]:
+    """What is asked of the pass beside the inputs: no cache unless one was given, and hidden states if wanted."""
+    takes = inspect.signature(module.forward).parameters
+    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in takes.values())
+    options = {} if any(name in inputs for name in _CACHES) else {"use_cache": False}
+    if hidden_states:
+        options["output_hidden_states"] = True
+    return {name: value for name, value in options.items() if name in takes or open_ended}
+
+
+def _main_output(output: Any) -> Tensor:
+    for name in ("logits", "last_hidden_state"):
+        if isinstance(found := getattr(output, name, None), Tensor):
+            return found
+    return output[0]
+
+
+def _hidden_states(output: Any) -> dict[str, tuple[Tensor, ...]]:
+    names = {"hidden_states": "self", "encoder_hidden_states": "encoder", "decoder_hidden_states": "decoder"}
+    found = {stack: getattr(output, name, None) for name, stack in names.items()}
+    return {stack: tuple(state[0] for state in states) for stack, states in found.items() if states is not None}

@@ -16,8 +16,9 @@ from tfmviz.trace.mask import MaskRule
 from tfmviz.trace.positions import Selection, in_blocks, positions
 from tfmviz.trace.source import KnownWeights, Nothing, QueriesAndKeys, Source, WeightBlock
 
-# Weights held at once while something is put together from blocks of rows: 4 MB of float32, about one core's cache.
-BLOCK_WEIGHTS = 1 << 20
+# Weights held at once while something is put together from blocks of rows: 2 MB of float32, so that all the steps on a
+# block find it in cache.
+BLOCK_WEIGHTS = 1 << 19
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -208,7 +209,7 @@ class LayerAttention:
         size = max(size // row_multiple * row_multiple, row_multiple)
         for part in in_blocks(rows, size):
             with torch.no_grad():
-                block = self.known.block(heads, part, multiple=multiple)
+                block = self.known.block(heads, part, self.known.view(part, multiple=multiple))
             yield block
 
     def one(self, head: int) -> slice:

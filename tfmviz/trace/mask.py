@@ -27,17 +27,22 @@ class MaskRule(Protocol):
         """True where the query may look at the key; bool [rows, cols], or [heads, rows, cols]."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Of some rows: no row sees a key outside ``first..last``, and every row sees all keys in ``inner_first..inner_last``.
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """What some rows see, ready to be applied to their scores.
 
-    Ends are exclusive; the inner part is empty where ``inner_first >= inner_last``.
+    Attributes:
+        first: no row sees a key before this one.
+        last: nor this one or any after it.
+        hidden: the parts of ``first..last`` where something is hidden: (begin, end, bool [.., r, end - begin], True =
+            hidden). Outside them every row sees every key.
+        live: bool [.., r], which rows see anything; None where all do.
     """
 
     first: int
     last: int
-    inner_first: int
-    inner_last: int
+    hidden: tuple[tuple[int, int, Tensor], ...]
+    live: Tensor | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -67,16 +72,16 @@ class Intervals:
         visible = (cols >= self.start[rows, None]) & (cols < self.end[rows, None])
         return visible if self.keys is None else visible & self.keys[cols]
 
-    def span(self, rows: Tensor) -> Span:
-        """The keys that some and that all of ``rows`` see."""
+    def span(self, rows: Tensor) -> tuple[int, int, int, int]:
+        """(first, last, inner first, inner last): keys that some of ``rows`` see, and that all of them see."""
         start, end = self.start[rows], self.end[rows]
         live = start < end
         if not bool(live.any()):
-            return Span(0, min(1, self.n_keys), 0, 0)
+            return 0, min(1, self.n_keys), 0, 0
         first, last = int(start[live].min()), int(end[live].max())
         if self.keys is not None or not bool(live.all()):
-            return Span(first, last, first, first)
-        return Span(first, last, int(start.max()), int(end.min()))
+            return first, last, first, first
+        return first, last, int(start.max()), int(end.min())
 
     def tensors(self) -> tuple[Tensor, ...]:
         """What this keeps in memory."""
@@ -101,6 +106,32 @@ class MaskTensor:
     def tensors(self) -> tuple[Tensor, ...]:
         """What this keeps in memory."""
         return (self.visible,)
+
+
+def view(mask: MaskRule | None, rows: Tensor, *, n_keys: int, multiple: int = 1) -> View:
+    """What ``rows`` see under ``mask``.
+
+    Args:
+        mask: None for everything.
+        rows: int64 positions on the CPU.
+        n_keys: k.
+        multiple: the first and last key fall on multiples of this, or on the end.
+    """
+    if mask is None:
+        return View(0, n_keys, (), None)
+    first, last, inner_first, inner_last = mask.span(rows) if isinstance(mask, Intervals) else (0, n_keys, 0, 0)
+    first, last = first // multiple * multiple, min(-(-last // multiple) * multiple, n_keys)
+    whole = inner_first >= inner_last
+    edges = ((first, last),) if whole else ((first, inner_first), (inner_last, last))
+    hidden = tuple((a, b, ~mask.block(rows, torch.arange(a, b))) for a, b in edges if a < b)
+    # where there are inner keys, every row sees them
+    live = ~hidden[0][2].all(-1) if whole else None
+    return View(first, last, hidden, None if live is None or bool(live.all()) else live)
+
+
+def for_heads(block: Tensor, heads: slice) -> Tensor:
+    """The part of a mask block that belongs to ``heads``, if it differs by head at all."""
+    return block[heads] if block.ndim == 3 and block.shape[0] > 1 else block
 
 
 def compact(mask: Tensor, *, n_queries: int, n_keys: int) -> MaskRule | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from tfmviz.errors import OutOfRange
 
 # None: all; a slice; or anything torch reads as whole numbers (list, range, numpy array, tensor).
-Selection = slice | Sequence[int] | Tensor | Any | None
+Selection: TypeAlias = Any
 
 
 def positions(selection: Selection, length: int, *, what: str) -> Tensor:

@@ -14,11 +14,11 @@ from tfmviz.trace.call import AttentionCall, CallReader
 from tfmviz.trace.interception import AttentionFunction
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.layout import CallKey, ModulePaths
-from tfmviz.trace.selfcheck import TOLERANCE, residual
+from tfmviz.trace.selfcheck import TOLERANCE, Sample, Sampler, residuals
 from tfmviz.trace.source import QueriesAndKeys
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Heard:
     """One attention call.
 
@@ -26,22 +26,28 @@ class Heard:
         key: which call of the model this is.
         module: the module that made it.
         source: what it computes.
-        residual: see :func:`tfmviz.trace.selfcheck.residual`.
-        tolerance: the most that is accepted of it.
+        sample: what the self-check compares; None where nothing can be compared.
     """
 
     key: CallKey
     module: nn.Module
     source: QueriesAndKeys
-    residual: Tensor | None
-    tolerance: float
+    sample: Sample | None
 
-    def layer(self) -> LayerAttention | None:
-        """The attention of this call; None if the self-check speaks against it."""
-        if self.residual is None:
-            return None
-        difference = float(self.residual)
-        return LayerAttention(source=self.source, residual=difference) if difference <= self.tolerance else None
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """One attention call after the self-check.
+
+    Attributes:
+        key: which call of the model this is.
+        module: the module that made it.
+        layer: what the call says; None if the self-check speaks against it.
+    """
+
+    key: CallKey
+    module: nn.Module
+    layer: LayerAttention | None
 
 
 class Recorder:
@@ -54,10 +60,11 @@ class Recorder:
     def __init__(
         self, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]] | None = None, keep_value: bool = False
     ) -> None:
-        self.heard: list[Heard] = []
+        self._heard: list[Heard] = []
         self._paths = paths
         self._ablate = ablate or {}
         self._reader = CallReader(keep_value=keep_value)
+        self._sampler = Sampler()
         self._calls: dict[int, int] = {}
         self._last: tuple[nn.Module, Tensor, Tensor] | None = None
 
@@ -83,7 +90,7 @@ class Recorder:
         if not again:
             causal = _is_causal(implementation, module, query, attention_mask, options)
             call = AttentionCall(query, key, value, attention_mask, causal, options)
-            self.heard.append(self._hear(key_of_call, module, call, out))
+            self._heard.append(self._hear(key_of_call, module, call, out))
         heads = self._ablate.get(key_of_call)
         if heads is None:
             return out, weights
@@ -96,8 +103,16 @@ class Recorder:
     def _hear(self, key: CallKey, module: nn.Module, call: AttentionCall, out: Tensor) -> Heard:
         with torch.no_grad():
             source = self._reader.read(call)
-            difference = residual(source, call.value[0], out, every_row=bool(call.unknown))
-        return Heard(key, module, source, difference, TOLERANCE.get(call.query.dtype, TOLERANCE[torch.bfloat16]))
+            sample = self._sampler.sample(source, call.value[0], out, every_row=bool(call.unknown))
+        return Heard(key, module, source, sample)
+
+    def checked(self) -> list[Checked]:
+        """The calls heard, each with the verdict of its self-check."""
+        found = residuals([call.sample for call in self._heard])
+        return [
+            Checked(call.key, call.module, accepted(call.source, res))
+            for call, res in zip(self._heard, found, strict=True)
+        ]
 
     def _same_as_before(self, module: nn.Module, query: Tensor, key: Tensor) -> bool:
         """Differential attention runs one map over two halves of the values, as two calls in a row."""
@@ -113,3 +128,10 @@ def _is_causal(
         return False
     flag = options.get("is_causal")
     return bool(getattr(module, "is_causal", True) if flag is None else flag)
+
+
+def accepted(source: QueriesAndKeys, residual: float | None) -> LayerAttention | None:
+    """The layer, if its self-check was made and passed."""
+    tolerance = TOLERANCE.get(source.query.dtype, TOLERANCE[torch.bfloat16])
+    passed = residual is not None and residual <= tolerance  # NaN does not pass
+    return LayerAttention(source=source, residual=residual) if passed else None

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tfmviz.trace.bias import Bias
-from tfmviz.trace.mask import Intervals, MaskRule, MaskTensor, Span
+from tfmviz.trace.mask import MaskRule, View, for_heads, view
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Source(Protocol):
     @property
     def n_keys(self) -> int: ...
 
-    def block(self, heads: slice, rows: Tensor, *, multiple: int = 1) -> WeightBlock:
-        """Weights of ``rows`` for one head (``slice(h, h + 1)``) or all (``slice(None)``).
+    def view(self, rows: Tensor, *, multiple: int = 1) -> View:
+        """What ``rows`` see; layers with the same mask can share it. See :func:`tfmviz.trace.mask.view`."""
 
-        ``multiple`` asks that the block's first and last key fall on multiples of it, or on the end.
-        """
+    def block(self, heads: slice, rows: Tensor, seen: View) -> WeightBlock:
+        """Weights of ``rows``, seen through their view, for one head (``slice(h, h + 1)``) or all (``slice(None)``)."""
 
     def visible(self, head: int, rows: Tensor, cols: Tensor) -> Tensor:
         """True where the query may look at the key; bool [rows, cols]."""
@@ -104,13 +104,17 @@ class QueriesAndKeys:
     def n_keys(self) -> int:
         return self.key.shape[1]
 
-    def block(self, heads: slice, rows: Tensor, *, multiple: int = 1) -> WeightBlock:
+    def view(self, rows: Tensor, *, multiple: int = 1) -> View:
         """See :class:`Source`."""
-        span = self._span(rows)
-        first = span.first // multiple * multiple
-        last = min(-(-span.last // multiple) * multiple, self.n_keys)
-        scores = self._scores(heads, rows, first, last)
-        live = self._hide(scores, heads, rows, first, last, span)
+        return view(self.mask, rows, n_keys=self.n_keys, multiple=multiple)
+
+    def block(self, heads: slice, rows: Tensor, seen: View) -> WeightBlock:
+        """See :class:`Source`."""
+        scores = self._scores(heads, rows, seen.first, seen.last)
+        for begin, end, hidden in seen.hidden:
+            # the lowest finite number, for a row of minus infinities would be NaN
+            part = scores[..., begin - seen.first : end - seen.first]
+            part.masked_fill_(for_heads(hidden, heads).to(scores.device), torch.finfo(scores.dtype).min)
         sink = None
         if self.sink is not None:
             column = self.sink[heads].float()[:, None, None].expand(-1, rows.numel(), 1)
@@ -118,14 +122,9 @@ class QueriesAndKeys:
         weights = torch.softmax(scores, -1, out=scores)
         if self.sink is not None:
             weights, sink = weights[..., :-1], weights[..., -1]
-        if live is not None:
-            weights *= live[..., None]
-        return WeightBlock(weights, first, sink)
-
-    def _span(self, rows: Tensor) -> Span:
-        if isinstance(self.mask, Intervals):
-            return self.mask.span(rows)
-        return Span(0, self.n_keys, 0, self.n_keys if self.mask is None else 0)
+        if seen.live is not None:
+            weights *= for_heads(seen.live[..., None], heads).to(weights.device)
+        return WeightBlock(weights, seen.first, sink)
 
     def _scores(self, heads: slice, rows: Tensor, first: int, last: int) -> Tensor:
         """Scores before the mask, [h, r, c]."""
@@ -136,7 +135,7 @@ class QueriesAndKeys:
         key = key[:, first:last].float()
         # the query heads that share a key head are rows of one product: [kv, h/kv * r, c]
         grouped = query.reshape(key.shape[0], -1, query.shape[-1])
-        scores = torch.baddbmm(grouped.new_zeros(1), grouped, key.transpose(1, 2), beta=0, alpha=self.scale)
+        scores = torch.baddbmm(grouped.new_empty(1), grouped, key.transpose(1, 2), beta=0, alpha=self.scale)
         scores = scores.view(query.shape[0], rows.numel(), last - first)
         if self.softcap is not None:
             scores.div_(self.softcap).tanh_().mul_(self.softcap)
@@ -144,29 +143,11 @@ class QueriesAndKeys:
             scores += self.bias.block(heads, rows, first, last)
         return scores
 
-    def _hide(
-        self, scores: Tensor, heads: slice, rows: Tensor, first: int, last: int, span: Span
-    ) -> Bool[Tensor, "h r"] | None:
-        """Fill hidden scores, and say which rows see anything; None where all do."""
-        if self.mask is None:
-            return None
-        lowest = torch.finfo(scores.dtype).min  # not -inf: a row of them would be NaN
-        edges = ((first, span.inner_first), (span.inner_last, last))
-        if span.inner_first >= span.inner_last:
-            edges = ((first, last),)
-        for begin, end in edges:
-            if begin < end:
-                hidden = ~_for_heads(self.mask.block(rows, torch.arange(begin, end)), heads).to(scores.device)
-                scores[..., begin - first : end - first].masked_fill_(hidden, lowest)
-        if len(edges) > 1:
-            return None  # each row sees the inner keys
-        return ~hidden.all(-1) if bool(hidden.all(-1).any()) else None
-
     def visible(self, head: int, rows: Tensor, cols: Tensor) -> Tensor:
         """See :class:`Source`."""
         if self.mask is None:
             return torch.ones(rows.numel(), cols.numel(), dtype=torch.bool)
-        block = _for_heads(self.mask.block(rows, cols), slice(head, head + 1)).cpu()
+        block = for_heads(self.mask.block(rows, cols), slice(head, head + 1)).cpu()
         return block[0] if block.ndim == 3 else block
 
     def tensors(self) -> tuple[Tensor, ...]:
@@ -175,10 +156,6 @@ class QueriesAndKeys:
         for part in (self.mask, self.bias):
             own.extend(part.tensors() if part is not None and hasattr(part, "tensors") else ())
         return tuple(own)
-
-
-def _for_heads(block: Tensor, heads: slice) -> Tensor:
-    return block[heads] if block.ndim == 3 and block.shape[0] > 1 else block
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -192,7 +169,7 @@ class KnownWeights:
     """
 
     weights: Float[Tensor, "h q k"]
-    mask: MaskTensor | Intervals | MaskRule | None = None
+    mask: MaskRule | None = None
     sink: Float[Tensor, "h q"] | None = None
 
     @property
@@ -211,22 +188,25 @@ class KnownWeights:
     def n_keys(self) -> int:
         return self.weights.shape[2]
 
-    def block(self, heads: slice, rows: Tensor, *, multiple: int = 1) -> WeightBlock:
+    def view(self, rows: Tensor, *, multiple: int = 1) -> View:
+        """See :class:`Source`."""
+        return view(self.mask, rows, n_keys=self.n_keys, multiple=multiple)
+
+    def block(self, heads: slice, rows: Tensor, seen: View) -> WeightBlock:
         """See :class:`Source`."""
         at = rows.to(self.weights.device)
-        weights = self.weights[heads].index_select(1, at).float()
-        if self.mask is not None:
-            live = _for_heads(self.mask.block(rows, torch.arange(self.n_keys)), heads).any(-1)
-            weights *= live[..., None].to(weights.device)
+        weights = self.weights[heads, :, seen.first : seen.last].index_select(1, at).float()
+        if seen.live is not None:
+            weights *= for_heads(seen.live[..., None], heads).to(weights.device)
         sink = None if self.sink is None else self.sink[heads].index_select(1, at).float()
-        return WeightBlock(weights, 0, sink)
+        return WeightBlock(weights, seen.first, sink)
 
     def visible(self, head: int, rows: Tensor, cols: Tensor) -> Tensor:
         """See :class:`Source`."""
         if self.mask is None:
             at = self.weights.device
             return (self.weights[head, rows.to(at)][:, cols.to(at)] != 0).cpu()
-        block = _for_heads(self.mask.block(rows, cols), slice(head, head + 1)).cpu()
+        block = for_heads(self.mask.block(rows, cols), slice(head, head + 1)).cpu()
         return block[0] if block.ndim == 3 else block
 
     def tensors(self) -> tuple[Tensor, ...]:

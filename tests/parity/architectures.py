@@ -1,0 +1,262 @@
+"""Tiny random models of many architectures, peaked so that their attention is far from uniform."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoConfig, PreTrainedModel
+
+transformers.logging.set_verbosity_error()
+
+ENCODER, DECODER, SEQ2SEQ = "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"
+EXACT, DENSE, NONE = "exact", "dense", "none: no attention in this layer"
+
+COMMON: dict[str, Any] = {
+    "vocab_size": 101,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+GROUPED: dict[str, Any] = {**COMMON, "num_key_value_heads": 2}
+EXPERTS: dict[str, Any] = {**GROUPED, "num_local_experts": 4, "num_experts": 4, "n_routed_experts": 4}
+BART: dict[str, Any] = {
+    "vocab_size": 101,
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+}
+T5: dict[str, Any] = {
+    "vocab_size": 101,
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 48,
+    "num_layers": 2,
+    "num_decoder_layers": 2,
+    "num_heads": 4,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 12,
+    "decoder_start_token_id": 0,
+}
+LATENT: dict[str, Any] = {  # multi-head latent attention: queries and keys are wider than values
+    **COMMON,
+    "num_key_value_heads": 4,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "n_shared_experts": 1,
+    "moe_intermediate_size": 16,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 6,
+    "head_dim": 4,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """One architecture, its configuration, and what its layers should be known from.
+
+    Attributes:
+        name: the model type.
+        auto: the class that builds it.
+        config: options of its configuration.
+        status: of every layer; or of each layer, in order; by stack where stacks differ.
+        reports: what ``output_attentions`` gives under eager attention: weights, raw scores, or weights without a sink.
+        tolerance: largest difference to eager attention.
+        variant: distinguishes two of one model type.
+    """
+
+    name: str
+    auto: str
+    config: Mapping[str, Any]
+    status: str | tuple[str, ...] | Mapping[str, str] = EXACT
+    reports: str = "weights"
+    tolerance: float = 1e-5
+    variant: str = ""
+    std: float = 0.25
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name}{'-' if self.variant else ''}{self.variant}"
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        return self.auto == SEQ2SEQ
+
+    def build(self) -> PreTrainedModel:
+        """A model with random weights, large enough that attention is peaked."""
+        torch.manual_seed(0)
+        config = AutoConfig.for_model(self.name, **self.config)
+        model = getattr(transformers, self.auto).from_config(config).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.ndim > 1:
+                    parameter.normal_(0, self.std)
+        return model
+
+
+def encoder(name: str, base: Mapping[str, Any] = COMMON, **options: Any) -> Architecture:
+    return _architecture(name, ENCODER, base, options)
+
+
+def decoder(name: str, base: Mapping[str, Any] = GROUPED, **options: Any) -> Architecture:
+    return _architecture(name, DECODER, base, options)
+
+
+def seq2seq(name: str, base: Mapping[str, Any] = BART, **options: Any) -> Architecture:
+    return _architecture(name, SEQ2SEQ, base, options)
+
+
+def _architecture(name: str, auto: str, base: Mapping[str, Any], options: dict[str, Any]) -> Architecture:
+    own = {k: options.pop(k) for k in tuple(options) if k in Architecture.__dataclass_fields__}
+    return Architecture(name=name, auto=auto, config={**base, **options}, **own)
+
+
+SLIDING = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+
+ARCHITECTURES = (
+    # encoders, through the interface
+    encoder("bert"),
+    encoder("roberta"),
+    encoder("camembert"),
+    encoder("xlm-roberta"),
+    encoder("xlm-roberta-xl"),
+    encoder("electra", embedding_size=32),
+    encoder("distilbert", {}, vocab_size=101, dim=32, n_layers=2, n_heads=4, hidden_dim=48, max_position_embeddings=64),
+    encoder("albert", embedding_size=16, num_hidden_layers=3),
+    encoder("esm", mask_token_id=3),
+    encoder("data2vec-text"),
+    encoder("ernie"),
+    encoder("gte"),
+    encoder("roc_bert", pronunciation_vocab_size=101, shape_vocab_size=101),
+    encoder("mobilebert", embedding_size=16, intra_bottleneck_size=32, true_hidden_size=32),
+    encoder("clip_text_model"),
+    encoder("layoutlm"),
+    encoder("markuplm"),
+    encoder("modernbert", local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
+    encoder("nomic_bert"),
+    encoder("eurobert"),
+    encoder("splinter"),
+    # decoders, through the interface
+    decoder("gpt2", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=1, eos_token_id=2),
+    decoder("gpt_bigcode", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, multi_query=True),
+    decoder("gpt_neox", COMMON),
+    decoder("gptj", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, rotary_dim=4),
+    decoder("codegen", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, rotary_dim=4),
+    decoder("ctrl", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, dff=48),
+    decoder("opt", COMMON, ffn_dim=48, word_embed_proj_dim=32),
+    decoder("biogpt", COMMON),
+    decoder("phi", COMMON),
+    decoder("llama"),
+    decoder("llama", num_key_value_heads=1, variant="multi-query"),
+    decoder("llama4_text", EXPERTS, attention_chunk_size=5, head_dim=8, intermediate_size_mlp=48),
+    decoder("mistral", sliding_window=5),
+    decoder("mixtral", EXPERTS),
+    decoder("ministral", head_dim=8, **SLIDING),
+    decoder("qwen2"),
+    decoder("qwen2_moe", EXPERTS, moe_intermediate_size=16, shared_expert_intermediate_size=16),
+    decoder("qwen3", head_dim=8),
+    decoder("qwen3_moe", EXPERTS, head_dim=8, moe_intermediate_size=16),
+    decoder("phi3"),
+    decoder("phimoe", EXPERTS),
+    decoder("gemma", head_dim=8),
+    decoder("gemma2", head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=8, **SLIDING),
+    decoder("gemma3_text", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
+    decoder("gemma4_text", head_dim=8, global_head_dim=8, hidden_size_per_layer_input=8, **SLIDING),
+    decoder("vaultgemma", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
+    decoder("olmo"),
+    decoder("olmo2"),
+    decoder("olmo3", **SLIDING),
+    decoder("olmoe", EXPERTS),
+    decoder("flex_olmo", EXPERTS),
+    decoder("cohere"),
+    decoder("cohere2", **SLIDING),
+    decoder("stablelm"),
+    decoder("starcoder2", sliding_window=5),
+    decoder("granite", attention_multiplier=0.5),
+    decoder("granitemoe", EXPERTS),
+    decoder("granite_swa", reports="weights without the sink", **SLIDING),
+    decoder("smollm3"),
+    decoder("glm", head_dim=8),
+    decoder("glm4", head_dim=8),
+    decoder("glm4_moe", EXPERTS, head_dim=8, moe_intermediate_size=16, n_group=1, topk_group=1),
+    decoder("nemotron"),
+    decoder("persimmon", COMMON),
+    decoder("exaone4", **SLIDING),
+    decoder("arcee"),
+    decoder("helium", head_dim=8),
+    decoder("apertus"),
+    decoder("bitnet"),
+    decoder("seed_oss", head_dim=8),
+    decoder("ernie4_5", head_dim=8),
+    decoder("nanochat"),
+    decoder("minimax_m2", EXPERTS, head_dim=8, rotary_dim=8),
+    decoder("jetmoe", EXPERTS, kv_channels=8),
+    decoder("cwm", head_dim=8, **SLIDING),
+    decoder("gpt_oss", EXPERTS, head_dim=8, **SLIDING),
+    decoder("deepseek_v2", LATENT),
+    decoder("deepseek_v3", LATENT),
+    decoder("deepseek_v32", LATENT, index_topk=6, index_n_heads=4, index_head_dim=8),
+    decoder("minicpm3", LATENT),
+    decoder("doge", keep_window_size=6),
+    decoder("diffllama"),
+    decoder("modernbert-decoder", COMMON, local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
+    # hybrids
+    decoder("minimax", EXPERTS, head_dim=8, layer_types=["full_attention", "linear_attention"], status=(EXACT, NONE)),
+    # encoder-decoders, through the interface
+    seq2seq("t5", T5),
+    seq2seq("mt5", T5, feed_forward_proj="gated-gelu"),
+    seq2seq("umt5", T5),
+    seq2seq("switch_transformers", T5, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1, num_experts=2),
+    seq2seq("bart"),
+    seq2seq("mbart"),
+    seq2seq("pegasus"),
+    seq2seq("marian"),
+    seq2seq("m2m_100"),
+    seq2seq("blenderbot"),
+    seq2seq("blenderbot-small"),
+    seq2seq("plbart"),
+    # fused attention outside of the interface
+    decoder("falcon", COMMON, alibi=False, new_decoder_architecture=False, multi_query=True),
+    decoder("falcon", COMMON, alibi=False, new_decoder_architecture=True, num_kv_heads=2, variant="grouped"),
+    # eager attention outside of the interface
+    encoder("deberta", status=DENSE, relative_attention=True, pos_att_type=["c2p", "p2c"], max_relative_positions=8),
+    encoder("deberta-v2", status=DENSE, relative_attention=True, pos_att_type=["c2p", "p2c"], max_relative_positions=8),
+    encoder("mpnet", status=DENSE),
+    encoder("rembert", status=DENSE, input_embedding_size=16, output_embedding_size=16),
+    encoder("roformer", status=DENSE, embedding_size=32),
+    encoder("squeezebert", status=DENSE, embedding_size=32, reports="raw scores"),
+    encoder("megatron-bert", status=DENSE),
+    decoder("bloom", COMMON, status=DENSE, n_head=4, n_layer=2),
+    decoder("mpt", {}, vocab_size=101, d_model=32, n_layers=2, n_heads=4, max_seq_len=64, status=DENSE),
+    decoder("openai-gpt", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, status=DENSE),
+    decoder("xlnet", {}, vocab_size=101, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=0, status=DENSE),
+    decoder("xlm", {}, vocab_size=101, emb_dim=32, n_layers=2, n_heads=4, max_position_embeddings=64, pad_index=0, status=DENSE),
+    decoder(
+        "gpt_neo", {}, vocab_size=101, hidden_size=32, num_layers=2, num_heads=4, max_position_embeddings=64,
+        window_size=5, attention_types=[[["global", "local"], 1]], status=DENSE,
+    ),
+    decoder("xglm", {}, vocab_size=101, d_model=32, num_layers=2, attention_heads=4, ffn_dim=48, max_position_embeddings=64, status=DENSE),
+)  # fmt: skip
