@@ -185,6 +185,8 @@ class HuggingFaceModel(Model):
         )
 
     def _decode(self, number: int) -> str:
+        if self._tokenizer.convert_ids_to_tokens(number) is None:  # tables are padded to round sizes
+            return f"<unused {number}>"
         return vocabulary_text(self._tokenizer, [number])[0]
 
 
