@@ -6,6 +6,7 @@ import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
 import { Tooltip } from "./tooltip.js";
 import { atlasLayout } from "./atlas_layout.js";
+import { readModel } from "./atlas_model.js";
 import { AtlasPainter } from "./atlas_paint.js";
 import { fillCard, fillLegend, headSentence } from "./atlas_words.js";
 
@@ -46,7 +47,7 @@ class Atlas {
     on("pointerleave", () => this.hover(null));
     on("click", (event) => this.choose(this.headUnder(event)));
     on("keydown", (event) => this.press(event));
-    on("focus", () => this.field.matches(":focus-visible") && this.focus(this.focused ?? this.chosen));
+    on("focus", () => this.field.matches(":focus-visible") && this.focus(this.anchor));
     on("blur", () => this.focus(null));
     on("wheel", (event) => this.wheel(event), { passive: false });
     document.addEventListener("tfmviz:chosen", (event) => this.told(event.detail), { signal: this.stop.signal });
@@ -69,7 +70,7 @@ class Atlas {
     this.say();
     this.showLegend();
     this.layOut(this.stage.available);
-    if (dressed) whenFontsCome(theme, () => this.repaint());
+    if (dressed) whenFontsCome(theme, () => this.layOut(this.stage.available));
     if (news) performance.measure("tfmviz:atlas", { start });
   }
 
@@ -78,23 +79,7 @@ class Atlas {
     this.key = header.key;
     this.maxHeight = header.max_height;
     const { layers, heads } = header;
-    this.model = {
-      layers,
-      heads,
-      kvHeads: header.kv_heads,
-      overview: arrays.overview,
-      rows: header.rows,
-      cols: header.cols,
-      visible: arrays.visible,
-      maskRows: header.mask_rows,
-      maskCols: header.mask_cols,
-      maskOf: header.mask_of,
-      roles: header.roles,
-      strongest: header.strongest,
-      reasons: header.statuses.map((status) => (status.startsWith("none") ? status.replace(/^none:?\s*/, "") : "")),
-      dense: header.statuses.map((status) => status === "dense"),
-      name: `${layers}x${heads}x${header.tokens[1]}`,
-    };
+    this.model = readModel(header, arrays);
     const inside = ({ layer, head }) => layer < layers && head < heads;
     const told = chosenByPython().get(this.key);
     this.chosen = told && inside(told) ? told : inside(this.chosen) ? this.chosen : { layer: 0, head: 0 };
@@ -122,11 +107,6 @@ class Atlas {
     this.stage.resize({ contentWidth, contentHeight, viewHeight, rests, restMargin: top });
   }
 
-  repaint() {
-    this.baseOf = "";
-    this.stage.paintNow();
-  }
-
   paint(context) {
     if (!this.layout) return;
     const { stage, base } = this;
@@ -147,6 +127,11 @@ class Atlas {
       this.host.dataset.ready = this.model.name;
       this.host.dataset.version = this.version;
     }
+  }
+
+  /** The head that keys start from: the focused one, else the chosen one or the first of the chosen. */
+  get anchor() {
+    return this.focused ?? { layer: Math.max(0, this.chosen.layer), head: Math.max(0, this.chosen.head) };
   }
 
   headUnder(event) {
@@ -196,7 +181,7 @@ class Atlas {
     this.awaited = null;
     if (same({ layer, head }, this.chosen)) return;
     this.chosen = { layer, head };
-    const box = this.layout?.box(layer, head);
+    const box = layer >= 0 && head >= 0 && this.layout?.box(layer, head);
     if (box) this.stage.reveal({ ...box, width: box.size, height: box.size, marginTop: this.layout.top });
     this.stage.schedule();
     this.say();
@@ -207,8 +192,8 @@ class Atlas {
     const { key } = event;
     this.hovered = null;
     if (key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key)) {
-      this.focus(this.layout.step(this.focused ?? this.chosen, key));
-    } else if (key === "Enter" || key === " ") this.choose(this.focused ?? this.chosen);
+      this.focus(this.layout.step(this.anchor, key));
+    } else if (key === "Enter" || key === " ") this.choose(this.anchor);
     else if (key === "+" || key === "=") this.magnify(1);
     else if (key === "-") this.magnify(-1);
     else if (key === "Escape") this.focus(null);
@@ -227,7 +212,7 @@ class Atlas {
   magnify(direction, event = null) {
     const index = Math.min(ZOOMS.length - 1, Math.max(0, ZOOMS.indexOf(this.zoom) + direction));
     if (ZOOMS[index] === this.zoom) return;
-    const place = (event && this.headUnder(event)) || this.focused || this.chosen;
+    const place = (event && this.headUnder(event)) || this.anchor;
     const before = this.layout.box(place.layer, place.head);
     const [dx, dy] = [before.x - this.stage.scroller.scrollLeft, before.y - this.stage.scroller.scrollTop];
     this.zoom = ZOOMS[index];
@@ -235,7 +220,7 @@ class Atlas {
     const after = this.layout.box(place.layer, place.head);
     this.stage.scroller.scrollTo(after.x - dx, after.y - dy);
     this.tooltip.hide();
-    this.repaint();
+    this.stage.paintNow();
     this.limitZoom();
   }
 

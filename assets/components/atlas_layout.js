@@ -1,10 +1,10 @@
 // Where each head of the atlas sits: layers are rows, heads are columns, and deep models fold into several bands.
 
-const SMALLEST_CELL = 24;
+const SMALLEST_CELL = 18;
 const LARGEST_CELL = 132;
 const COMFORTABLE_CELL = 48; // when the picture scrolls anyway, larger cells would only scroll further
 const BAND_GAP = 26;
-const PHONE = 560;
+const PHONE = 440;
 
 /**
  * Sizes in CSS pixels, snapped to device pixels so that cells stay crisp.
@@ -72,6 +72,21 @@ export function atlasLayout({ layers, heads, kvHeads, width, maxHeight, zoom, ra
     box(layer, head) {
       const band = Math.floor(layer / rows);
       return { x: bandX(band) + columnX(head), y: rowY(layer % rows), size: cell };
+    },
+
+    /** Rectangles around what is chosen: one head, a layer (head -1), a head in all layers (layer -1), or everything. */
+    outlines({ layer, head }) {
+      const first = head < 0 ? 0 : head;
+      const last = head < 0 ? heads - 1 : head;
+      const width = columnX(last) - columnX(first) + cell;
+      const at = (top, bottom) => ({
+        x: bandX(Math.floor(top / rows)) + columnX(first),
+        y: rowY(top % rows),
+        width,
+        height: rowY(bottom % rows) - rowY(top % rows) + cell,
+      });
+      if (layer >= 0) return [at(layer, layer)];
+      return Array.from({ length: bands }, (_, band) => at(band * rows, Math.min((band + 1) * rows, layers) - 1));
     },
 
     /** The head at a point, or null between heads. */

@@ -103,7 +103,7 @@ export class AtlasPainter {
       const x = pinned ? 0 : box.x - layout.labelWidth - left;
       const y = box.y - top + box.size / 2;
       if (y < layout.top - 8 || y > height + 8) continue;
-      const mine = chosen.layer === layer;
+      const mine = chosen.layer < 0 || chosen.layer === layer;
       if (pinned && left > 0) {
         context.fillStyle = withAlpha(theme.background, 0.92);
         context.fillRect(0, y - box.size / 2, layout.labelWidth - 4, box.size);
@@ -119,7 +119,7 @@ export class AtlasPainter {
       for (let head = 0; head < model.heads; head += 1) {
         const x = layout.bandX(band) + layout.columnX(head) - left + layout.cell / 2;
         if (x < -20 || x > width + 20) continue;
-        const mine = chosen.head === head && layout.bandOf(chosen.layer) === band;
+        const mine = isChosen(chosen, layout, head, band);
         context.font = font(mine);
         context.textAlign = "center";
         context.fillStyle = mine ? theme.text : theme.muted;
@@ -164,10 +164,8 @@ export class AtlasPainter {
     }
   }
 
-  ring(context, { layout, theme, stage }, { layer, head }, kind) {
-    const box = layout.box(layer, head);
-    const [x, y] = [box.x - stage.left, box.y - stage.top];
-    const grow = 1.5; // in the middle of the gap: a ring hides no weight of its neighbours
+  /** A ring runs in the middle of the gap between heads, so that it hides no weight of the neighbours. */
+  ring(context, { layout, theme, stage }, place, kind) {
     context.save();
     context.beginPath();
     context.rect(0, layout.top - 4, stage.width, stage.height);
@@ -176,7 +174,15 @@ export class AtlasPainter {
     if (kind === "focus") context.setLineDash([4, 3]);
     context.strokeStyle = theme.text;
     context.lineWidth = kind === "chosen" ? 2.5 : 1.5;
-    context.strokeRect(x - grow, y - grow, box.size + 2 * grow, box.size + 2 * grow);
+    for (const { x, y, width, height } of layout.outlines(place)) {
+      context.strokeRect(x - stage.left - 1.5, y - stage.top - 1.5, width + 3, height + 3);
+    }
     context.restore();
   }
+}
+
+/** Whether a column of a band holds what is chosen. */
+function isChosen(chosen, layout, head, band) {
+  const column = chosen.head < 0 || chosen.head === head;
+  return column && (chosen.layer < 0 || layout.bandOf(chosen.layer) === band);
 }

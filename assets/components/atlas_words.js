@@ -4,6 +4,10 @@ import { element, fourDigits, headName, isolated } from "./element.js";
 
 /** The head in one sentence, for the status line and for screen readers. */
 export function headSentence(model, { layer, head }) {
+  if (layer < 0 || head < 0) {
+    if (layer < 0 && head < 0) return "All layers, all heads";
+    return layer < 0 ? `All layers, H${head}` : `L${layer}, all heads`;
+  }
   const reason = model.reasons[layer];
   if (reason) return `${headName(layer, head)}: no attention in this layer (${reason})`;
   const parts = [headName(layer, head)];

@@ -264,3 +264,22 @@ def test_on_a_phone_all_heads_of_a_layer_fit_and_layers_scroll(open_atlas: Open)
         assert sizes[1] <= sizes[0] <= 390
         assert sizes[4] <= 390
         assert (sizes[3] > sizes[2]) == query.startswith("layers=30")
+
+
+def test_in_half_a_page_all_270_heads_show_without_scrolling(open_atlas: Open) -> None:
+    page = open_atlas("layers=30&heads=9&kv=3", width=590)
+    sizes = page.locator(".st-key-atlas .stage").evaluate(
+        "n => [n.clientWidth, n.scrollWidth, n.clientHeight, n.scrollHeight]"
+    )
+    assert sizes[0] < 600
+    assert sizes[1] <= sizes[0]
+    assert sizes[3] <= sizes[2]
+    find(page, 29, 8)
+
+
+def test_a_head_of_all_layers_can_be_the_selected_one(open_atlas: Open) -> None:
+    page = open_atlas("all_layers=1")
+    expect(status(page)).to_have_text("All layers, H0")
+    field(page).focus()
+    page.keyboard.press("ArrowDown")
+    expect(status(page)).to_have_text(re.compile("^L1 H0 "))

@@ -36,7 +36,7 @@ def atlas(
     Args:
         overview: uint8, shape (layers, heads, rows, cols), 255 = weight 1; ``AttentionStack.overview``.
         n_tokens: numbers of queries and of keys behind the rows and columns.
-        selected: layer and head that carry the ring.
+        selected: layer and head that carry the ring; -1 rings all layers, or all heads, together.
         n_kv_heads: heads of keys and values; fewer than heads puts query heads that share one under a bracket.
         strongest: for each layer and head, the query's text, the key's text and the weight of its strongest pair.
         roles: for each layer and head, a few words on what it does.

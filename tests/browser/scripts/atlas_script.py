@@ -38,7 +38,7 @@ st.button("again")
 picked = atlas(
     overview,
     n_tokens=(size, size),
-    selected=(layer, head),
+    selected=(-1, head) if "all_layers" in options else (layer, head),
     n_kv_heads=kv_heads,
     strongest=strongest,
     roles=roles,
