@@ -27,7 +27,7 @@ COMMON: dict[str, Any] = {
     "eos_token_id": 2,
 }
 GROUPED: dict[str, Any] = {**COMMON, "num_key_value_heads": 2}
-EXPERTS: dict[str, Any] = {**GROUPED, "num_local_experts": 4, "num_experts": 4, "n_routed_experts": 4}
+EXPERTS: dict[str, Any] = {**GROUPED, "num_local_experts": 4, "num_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
 BART: dict[str, Any] = {
     "vocab_size": 101,
     "d_model": 32,
@@ -105,11 +105,15 @@ class Architecture:
     def is_encoder_decoder(self) -> bool:
         return self.auto == SEQ2SEQ
 
-    def build(self) -> PreTrainedModel:
-        """A model with random weights, large enough that attention is peaked."""
+    def expected_status(self, stack: str, n_layers: int) -> tuple[str, ...]:
+        status = self.status[stack] if isinstance(self.status, Mapping) else self.status
+        return (status,) * n_layers if isinstance(status, str) else status
+
+    def build(self, **options: Any) -> PreTrainedModel:
+        """A model with random weights, the same each time, and large enough that attention is peaked."""
         torch.manual_seed(0)
         config = AutoConfig.for_model(self.name, **self.config)
-        model = getattr(transformers, self.auto).from_config(config).eval()
+        model = getattr(transformers, self.auto).from_config(config, **options).eval()
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.ndim > 1:
@@ -135,6 +139,11 @@ def _architecture(name: str, auto: str, base: Mapping[str, Any], options: dict[s
 
 
 SLIDING = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+SLIDING_TWICE = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"] * 2}
+GEMMA3N = {"head_dim": 8, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 101, "laurel_rank": 4}
+GEMMA4 = {"head_dim": 8, "global_head_dim": 8, "hidden_size_per_layer_input": 8}
+T5GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 8, **SLIDING}
+TINY_VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}
 
 ARCHITECTURES = (
     # encoders, through the interface
@@ -150,11 +159,11 @@ ARCHITECTURES = (
     encoder("data2vec-text"),
     encoder("ernie"),
     encoder("gte"),
-    encoder("roc_bert", pronunciation_vocab_size=101, shape_vocab_size=101),
+    encoder("roc_bert", std=0.5, pronunciation_vocab_size=101, shape_vocab_size=101),
     encoder("mobilebert", embedding_size=16, intra_bottleneck_size=32, true_hidden_size=32),
     encoder("clip_text_model"),
     encoder("layoutlm"),
-    encoder("markuplm"),
+    encoder("markuplm", std=0.5),
     encoder("modernbert", local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
     encoder("nomic_bert"),
     encoder("eurobert"),
@@ -184,7 +193,7 @@ ARCHITECTURES = (
     decoder("gemma", head_dim=8),
     decoder("gemma2", head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=8, **SLIDING),
     decoder("gemma3_text", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
-    decoder("gemma4_text", head_dim=8, global_head_dim=8, hidden_size_per_layer_input=8, **SLIDING),
+    decoder("gemma4_text", **GEMMA4, **SLIDING),
     decoder("vaultgemma", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
     decoder("olmo"),
     decoder("olmo2"),
@@ -223,8 +232,40 @@ ARCHITECTURES = (
     decoder("doge", keep_window_size=6),
     decoder("diffllama"),
     decoder("modernbert-decoder", COMMON, local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
-    # hybrids
+    decoder("gemma3n_text", **GEMMA3N, num_hidden_layers=2, num_kv_shared_layers=0, **SLIDING),
+    decoder("gemma3n_text", **GEMMA3N, num_hidden_layers=4, num_kv_shared_layers=2, **SLIDING_TWICE, variant="shared-keys"),
+    decoder("gemma4_text", **GEMMA4, num_hidden_layers=4, num_kv_shared_layers=2, **SLIDING_TWICE, variant="shared-keys"),
+    decoder("glm_moe_dsa", LATENT, index_topk=6, index_n_heads=4, index_head_dim=8),
+    decoder("mimo_v2_flash", EXPERTS, head_dim=8, v_head_dim=6, moe_intermediate_size=16, **SLIDING),
+    decoder("exaone_moe", EXPERTS, moe_intermediate_size=16),
+    decoder("hy_v3", EXPERTS, head_dim=8, moe_intermediate_size=16),
+    # hybrids: some layers are recurrent or convolutional
     decoder("minimax", EXPERTS, head_dim=8, layer_types=["full_attention", "linear_attention"], status=(EXACT, NONE)),
+    decoder(
+        "qwen3_next", EXPERTS, num_hidden_layers=4, head_dim=8, moe_intermediate_size=16,
+        shared_expert_intermediate_size=16, linear_num_value_heads=4, linear_num_key_heads=2, linear_key_head_dim=8,
+        linear_value_head_dim=8, status=(NONE, NONE, NONE, EXACT),
+    ),
+    decoder(
+        "jamba", EXPERTS, num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1, use_mamba_kernels=False,
+        mamba_d_state=8, mamba_dt_rank=4, status=(NONE, EXACT, NONE, EXACT),
+    ),
+    decoder(
+        "bamba", attn_layer_indices=[1], mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_chunk_size=4,
+        status=(NONE, EXACT),
+    ),
+    decoder(
+        "zamba", COMMON, num_key_value_heads=4, num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1,
+        layers_block_type=["mamba", "hybrid", "mamba", "hybrid"], use_mamba_kernels=False, n_mamba_heads=2,
+        mamba_d_state=8, mamba_dt_rank=4, status=(NONE, EXACT, NONE, EXACT),
+    ),
+    decoder("recurrent_gemma", num_hidden_layers=3, head_dim=8, lru_width=32, attention_window_size=5, status=(NONE, NONE, EXACT)),
+    decoder("falcon_h1", head_dim=8, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, mamba_chunk_size=4),
+    decoder("lfm2", layer_types=["conv", "full_attention"], status=(NONE, EXACT)),
+    decoder(
+        "nemotron_h", head_dim=8, layers_block_type=["mamba", "attention"], mamba_num_heads=4, mamba_head_dim=8,
+        ssm_state_size=8, chunk_size=4, n_groups=1, status=(NONE, EXACT),
+    ),
     # encoder-decoders, through the interface
     seq2seq("t5", T5),
     seq2seq("mt5", T5, feed_forward_proj="gated-gelu"),
@@ -238,6 +279,12 @@ ARCHITECTURES = (
     seq2seq("blenderbot"),
     seq2seq("blenderbot-small"),
     seq2seq("plbart"),
+    seq2seq("nllb-moe", num_experts=2, encoder_sparse_step=2, decoder_sparse_step=2),
+    seq2seq("t5gemma", {}, vocab_size=101, encoder=T5GEMMA, decoder=T5GEMMA),
+    seq2seq(  # one softmax over the decoder's and the encoder's tokens
+        "t5gemma2", {}, vocab_size=101, decoder=T5GEMMA, eoi_token_index=99, image_token_index=98,
+        encoder={"text_config": T5GEMMA, "vision_config": TINY_VISION},
+    ),
     # fused attention outside of the interface
     decoder("falcon", COMMON, alibi=False, new_decoder_architecture=False, multi_query=True),
     decoder("falcon", COMMON, alibi=False, new_decoder_architecture=True, num_kv_heads=2, variant="grouped"),
@@ -249,6 +296,16 @@ ARCHITECTURES = (
     encoder("roformer", status=DENSE, embedding_size=32),
     encoder("squeezebert", status=DENSE, embedding_size=32, reports="raw scores"),
     encoder("megatron-bert", status=DENSE),
+    encoder("big_bird", status=DENSE, attention_type="original_full"),
+    seq2seq("fsmt", BART, status=DENSE, src_vocab_size=101, tgt_vocab_size=101, langs=["en", "de"]),
+    seq2seq("bigbird_pegasus", status={"encoder": DENSE, "decoder": EXACT, "cross": EXACT}, attention_type="original_full"),
+    # what the model reports, in a layout of its own
+    encoder("longformer", attention_window=4, status=DENSE, reports="band"),
+    seq2seq(
+        "led", BART, attention_window=4, max_encoder_position_embeddings=64, max_decoder_position_embeddings=64,
+        status=DENSE, reports="band",
+    ),
+    seq2seq("longt5", T5, local_radius=4, status={"encoder": DENSE, "decoder": EXACT, "cross": EXACT}, reports="blocks"),
     decoder("bloom", COMMON, status=DENSE, n_head=4, n_layer=2),
     decoder("mpt", {}, vocab_size=101, d_model=32, n_layers=2, n_heads=4, max_seq_len=64, status=DENSE),
     decoder("openai-gpt", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, status=DENSE),

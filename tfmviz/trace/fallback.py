@@ -8,7 +8,7 @@ and only where its rows sum to 1, for some models report raw scores there.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,9 +23,10 @@ from tfmviz.trace.layout import CallKey, ModulePaths
 from tfmviz.trace.mask import HIDDEN_BELOW
 from tfmviz.trace.recorder import Checked, accepted
 from tfmviz.trace.selfcheck import Sampler, residuals
+from tfmviz.trace.windowed import in_token_order
 
+Shape = tuple[int, int]  # queries, keys
 _SOFTMAX = frozenset({torch.softmax, torch.special.softmax, torch.Tensor.softmax, nn.functional.softmax})
-_ROW_SUM_TOLERANCE = {torch.float16: 1e-2, torch.bfloat16: 3e-2}
 
 
 class Whereabouts:
@@ -141,9 +142,10 @@ def _copies(key: Tensor) -> int:
 class SoftmaxWatch(FunctionWatch):
     """Hears the softmax of eager attention: scores go in, weights come out."""
 
-    def __init__(self, *args: Any, n_heads: frozenset[int], **options: Any) -> None:
+    def __init__(self, *args: Any, n_heads: frozenset[int], shapes: Collection[Shape], **options: Any) -> None:
         super().__init__(*args, **options)
         self._n_heads = n_heads
+        self._shapes = shapes
 
     def read(
         self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
@@ -152,8 +154,8 @@ class SoftmaxWatch(FunctionWatch):
         if func not in _SOFTMAX or not isinstance(out, Tensor) or out.ndim not in (3, 4):
             return None
         weights = out if out.ndim == 3 else out[0]
-        if weights.shape[0] not in self._n_heads or (out.ndim == 4 and out.shape[0] != 1):
-            return None  # a router's or a pooler's, not attention's
+        if weights.shape[0] not in self._n_heads or tuple(weights.shape[1:]) not in self._shapes:
+            return None  # a router's, a pooler's, or a map that is not between tokens
         scores = (args[0] if args else kwargs["input"]).reshape(weights.shape)
         with torch.no_grad():
             return LayerAttention.from_weights(weights.clone(), mask=scores > HIDDEN_BELOW)
@@ -166,19 +168,13 @@ def head_counts(model: PreTrainedModel) -> frozenset[int]:
     return frozenset(count for count in counts if isinstance(count, int))
 
 
-def reported(attentions: tuple[Tensor | None, ...] | None) -> list[LayerAttention | None]:
-    """The layers of what a model reports as its attention; None where its rows do not sum to 1 (or 0): not weights."""
+def reported(attentions: tuple[Any, ...] | None, shape: Shape) -> list[LayerAttention | None]:
+    """The layers of what a model reports as its attention; None for what is not the weights of a map of this shape."""
     layers: list[LayerAttention | None] = []
-    for weights in attentions or ():
-        usable = isinstance(weights, Tensor) and weights.ndim == 4 and _are_weights(weights[0])
-        layers.append(LayerAttention.from_weights(weights[0].clone()) if usable and weights is not None else None)
+    for given in attentions or ():
+        weights = in_token_order(given, *shape) if isinstance(given, Tensor) else None
+        layers.append(None if weights is None else LayerAttention.from_weights(weights.clone()))
     return layers
-
-
-def _are_weights(weights: Tensor) -> bool:
-    total = weights.sum(-1, dtype=torch.float32)
-    close = (total - 1).abs() <= _ROW_SUM_TOLERANCE.get(weights.dtype, 1e-3)
-    return bool((weights >= 0).all() and (close | (total == 0)).all())
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class LayerAttention:
             None where that was not possible.
     """
 
-    source: QueriesAndKeys | KnownWeights | Nothing
+    source: Source | Nothing
     residual: float | None = None
 
     @classmethod
@@ -109,12 +109,12 @@ class LayerAttention:
     def status(self) -> str:
         """``"exact"``, ``"dense"`` (weights taken from the model itself) or ``"none: <reason>"``."""
         match self.source:
-            case QueriesAndKeys():
-                return "exact"
-            case KnownWeights():
-                return "dense"
             case Nothing(reason=reason):
                 return f"none: {reason}"
+            case KnownWeights():
+                return "dense"
+            case _:
+                return "exact"
 
     @property
     def has_attention(self) -> bool:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from tfmviz.trace.fallback import FusedWatch, SoftmaxWatch, Whereabouts, head_counts, implementation, reported
 from tfmviz.trace.interception import REGISTERED_NAME, install, listening
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.layout import CallKey, Layout
+from tfmviz.trace.merged import split_merged
 from tfmviz.trace.recorder import Checked, Recorder
 
 # In the order in which they are tried; see tfmviz.trace.fallback.
@@ -81,6 +83,22 @@ def acquaintance(model: PreTrainedModel) -> Acquaintance:
         return _known[model]
 
 
+def shapes_of(inputs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Queries and keys of each stack's map, by the lengths of the inputs."""
+
+    def length(*names: str) -> int:
+        return next((inputs[name].shape[1] for name in names if isinstance(inputs.get(name), Tensor)), 0)
+
+    source = length("input_ids", "inputs_embeds", "input_features")
+    target = length("decoder_input_ids", "decoder_inputs_embeds")
+    return {
+        "self": (source, source),
+        "encoder": (source, source),
+        "decoder": (target, target),
+        "cross": (target, source) if target else (source, length("encoder_hidden_states")),
+    }
+
+
 class Passes:
     """One capture: as many passes as are needed, each for the layers that those before it left open.
 
@@ -105,6 +123,7 @@ class Passes:
         self._inputs = inputs
         self._ablate = ablate
         self._keep_value = keep_value
+        self._shapes = shapes_of(inputs)
         self._seen: dict[CallKey, Checked] = {}
 
     def run(self) -> None:
@@ -113,6 +132,8 @@ class Passes:
         for way in self._known.order(self._model.config._attn_implementation):
             if self.layers and self._open() <= self._known.hopeless:
                 break
+            if way == "fused" and not self._model._supports_sdpa:
+                continue
             before = self._n_told()
             output = self._pass(way)
             self.output = output if self.output is None else self.output
@@ -156,7 +177,13 @@ class Passes:
                 if way == "fused":
                     watch = FusedWatch(where, paths, ablate=self._ablate, keep_value=self._keep_value)
                 else:
-                    watch = SoftmaxWatch(where, paths, ablate=self._ablate, n_heads=head_counts(self._model))
+                    watch = SoftmaxWatch(
+                        where,
+                        paths,
+                        ablate=self._ablate,
+                        n_heads=head_counts(self._model),
+                        shapes=set(self._shapes.values()),
+                    )
                 around.enter_context(where.followed())
                 around.enter_context(watch)
                 output = self._model(**self._inputs)
@@ -168,13 +195,12 @@ class Passes:
             if call.key not in self._seen or self._seen[call.key].layer is None:
                 self._seen[call.key] = call
         arranged = self._known.layout.arrange(list(self._seen.values()))
-        self.layers = {
-            name: [None if call is None else call.layer for call in places] for name, places in arranged.items()
-        }
+        layers = {name: [None if call is None else call.layer for call in places] for name, places in arranged.items()}
+        self.layers = split_merged(layers, self._shapes)
 
     def _tell_reported(self, output: Any) -> None:
         for name, layers in self.layers.items():
-            found = reported(getattr(output, _REPORTED_AS[name], None))
+            found = reported(getattr(output, _REPORTED_AS[name], None), self._shapes[name])
             if len(found) == len(layers):
                 self.layers[name] = [layer or new for layer, new in zip(layers, found, strict=True)]
             elif found and not any(layers):
