@@ -6,8 +6,8 @@ import streamlit as st
 
 from tfmviz.ui import explore, picture
 
-line, place = explore.frame()
-shown = explore.trace(st.session_state["request"], line=line, place=place)
+frame = explore.frame()
+shown = explore.trace(st.session_state["request"], frame)
 if shown is not None:
-    with place:
+    with frame.picture:
         picture.draw(shown)

@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
     # Streamlit puts this file's own folder on the path, not the one that holds the package.
     sys.path.insert(0, str(ROOT))
 
-from tfmviz.ui import inputs, style
+from tfmviz.ui import inputs, style  # noqa: E402 - the path must be there first
 
 # A favicon given as an icon's name would be fetched from Google; a file is not.
 st.set_page_config(page_title="tfmviz", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide")

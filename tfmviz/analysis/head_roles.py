@@ -70,7 +70,7 @@ class HeadRole:
     weight: float
     share: float
     n_queries: int
-    weights: dict[str, float]
+    weights: dict[Role, float]
 
 
 def head_role(stack: WeightSource, layer: int, head: int) -> HeadRole:
@@ -201,7 +201,7 @@ class _Sums:
             role, weight, share = "diffuse", spread, 0.0
         else:
             role, weight, share = "mixed", self.strongest / n, 0.0
-        return HeadRole(role=role, weight=weight, share=share, n_queries=self.n, weights=dict(weights))
+        return HeadRole(role=role, weight=weight, share=share, n_queries=self.n, weights=weights)
 
 
 def _is_punctuation(token: Token) -> bool:

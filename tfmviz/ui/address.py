@@ -7,11 +7,14 @@ model with 6 opens the page, and says what it shows instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
 from tfmviz.text import display
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T")
 
@@ -24,36 +27,63 @@ def asked(key: str) -> str | None:
     return None if key in st.session_state else st.query_params.get(key)
 
 
-def settle(key: str, options: Sequence[T], default: T, *, what: str, among: str) -> tuple[int, str | None]:
+class Notes:
+    """What the address asked for in vain, gathered while the widgets are drawn and said in one place."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+
+    def add(self, sentence: str | None) -> None:
+        """Take a sentence, or nothing."""
+        if sentence:
+            self._sentences.append(sentence)
+
+    def say(self, place: DeltaGenerator) -> None:
+        """Show them, if there are any."""
+        if self._sentences:
+            place.warning("\n\n".join(self._sentences), icon=":material/link_off:")
+
+
+def settle(key: str, options: Sequence[T], default: T, *, what: str, among: str) -> str | None:
     """Make sure that a picker with these options can be drawn, whatever the address or the last model left behind.
 
     Args:
         key: the widget's key and its name in the address.
         options: what can be picked now.
-        default: what is picked where nothing was asked for.
+        default: what is picked where nothing was asked for; one of the options.
         what: the thing's name in a sentence, such as "layer".
-        among: what there is, in words, such as "6 layers, 0 to 5".
+        among: what there is, in words, such as "This model has 6 layers, 0 to 5".
 
     Returns:
-        The index of the default among the options, and a sentence if something was asked for that is not there.
+        A sentence if something was asked for that is not there.
     """
-    index = options.index(default) if default in options else 0
     wanted = asked(key)
     if wanted is not None:
         if wanted in map(str, options):
-            return index, None
-        return index, f"The address asks for {what} {echo(wanted)}. {among}: showing {what} {options[index]}."
-    kept = st.session_state.get(key, options[index])
+            return None
+        return f"The address asks for {what} {echo(wanted)}. {among}: showing {what} {default}."
+    kept = st.session_state.get(key, default)
     if kept in options:
-        return index, None
-    st.session_state[key] = options[index]
-    return index, f"There is no {what} {echo(str(kept))} here. {among}: showing {what} {options[index]}."
+        return None
+    st.session_state[key] = default
+    return f"There is no {what} {echo(str(kept))} here. {among}: showing {what} {default}."
+
+
+def settle_many(key: str, options: Sequence[str], *, what: str) -> str | None:
+    """The same for a widget in which several things can be picked: what is not there is dropped, and said."""
+    wanted = st.query_params.get_all(key) if key not in st.session_state else st.session_state[key]
+    gone = [name for name in wanted if name not in options]
+    if gone and key in st.session_state:
+        st.session_state[key] = [name for name in wanted if name in options]
+    return f"There is no {what} {', '.join(map(echo, gone[:3]))} here: left out." if gone else None
 
 
 def settle_number(key: str, low: float, high: float, default: float, *, what: str) -> str | None:
     """A sentence if the address asks for a number that is none, or is out of bounds."""
     wanted = asked(key)
     if wanted is None:
+        if key in st.session_state and not low <= st.session_state[key] <= high:
+            st.session_state[key] = default
         return None
     try:
         number = float(wanted)

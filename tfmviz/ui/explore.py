@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -21,12 +22,34 @@ SKELETON_HEIGHT = 560
 _stopwatch = loading.Stopwatch()
 
 
-def frame() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Claim the page's places: one line that says what it shows, and the picture under it."""
-    return st.empty(), st.container()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """The page's places, claimed first and always the same: what is redrawn stays where it was.
+
+    Attributes:
+        line: one line that says what the page shows, or how far it is.
+        notice: an error, or what the address asked for in vain.
+        skeleton: grey shapes where the picture will be.
+        picture: the picture.
+    """
+
+    line: loading.Line
+    notice: DeltaGenerator
+    skeleton: DeltaGenerator
+    picture: DeltaGenerator
 
 
-def trace(request: TraceRequest, *, line: DeltaGenerator, place: DeltaGenerator) -> TraceRequest | None:
+def frame() -> Frame:
+    """Claim the page's places."""
+    return Frame(
+        line=loading.Line(st.container(key="line")),
+        notice=st.container(),
+        skeleton=st.container(),
+        picture=st.container(),
+    )
+
+
+def trace(request: TraceRequest, frame: Frame) -> TraceRequest | None:
     """Make sure that there is a trace, and say which request the picture is about.
 
     Where the new request fails, its error is shown and the last good picture of this visitor stays.
@@ -35,35 +58,38 @@ def trace(request: TraceRequest, *, line: DeltaGenerator, place: DeltaGenerator)
         The request to show; None where nothing has ever succeeded.
     """
     try:
-        _make(request, line=line, place=place)
+        _make(request, frame)
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
-        with line.container():
-            errors.show(error, text=request.text)
         last = st.session_state.get(LAST_GOOD)
-        if last is None or not _still_there(last):
-            return None
-        with place:
-            st.caption(f"Still showing {display.markdown(last.model.name)} on the last text that worked.")
+        if last is not None and _still_there(last):
+            frame.line.say(f"{_line(cache.traced(last))} This is the last text that worked.")
+        else:
+            last = None
+            frame.line.say("")
+        with frame.notice:
+            errors.show(error, text=request.text)
         return last
     st.session_state[LAST_GOOD] = request
     return request
 
 
-def _make(request: TraceRequest, *, line: DeltaGenerator, place: DeltaGenerator) -> None:
+def _make(request: TraceRequest, frame: Frame) -> None:
     """Wait for the model and for the pass, showing how far they are where it takes long."""
     first = LAST_GOOD not in st.session_state
     loading_model = cache.model_job(request.model)
-    if not loading_model.future.done():
-        with place.skeleton(height=SKELETON_HEIGHT):
-            loading.wait(loading_model, line, quiet_s=0 if first else loading.QUIET_S)
-    model = loading_model.future.result()
-    started = time.monotonic()
+    skeleton = None
+    if first and not loading_model.future.done():
+        skeleton = frame.skeleton.skeleton(height=SKELETON_HEIGHT)
+    model = loading.wait(loading_model, frame.line, quiet_s=0 if first else loading.QUIET_S)
     running = cache.trace_job(request, model)
+    asked = time.monotonic()
     expected = _stopwatch.expect(request.model.name, len(request.text))
-    made = loading.wait(running, line, expected_s=expected)
-    if running.seconds < time.monotonic() - started + 0.01:
-        _stopwatch.note(request.model.name, len(request.text), started)
-    line.markdown(_line(made))
+    traced = loading.wait(running, frame.line, expected_s=expected)
+    if running.started >= asked - 0.01:  # made just now, not taken from the shelf
+        _stopwatch.note(request.model.name, len(request.text), running.started)
+    if skeleton is not None:
+        skeleton.empty()
+    frame.line.say(_line(traced))
 
 
 def _line(traced: cache.Traced) -> str:

@@ -18,7 +18,28 @@ QUIET_S = 0.3
 BEAT_S = 0.2
 
 
-def wait(job: Job[V], line: DeltaGenerator, *, expected_s: float | None = None, quiet_s: float = QUIET_S) -> V:
+class Line:
+    """One place on the page that holds a sentence, or a bar while something takes long.
+
+    Nothing is sent until there is something to say: what stood there before stays meanwhile, and nothing jumps.
+    """
+
+    def __init__(self, place: DeltaGenerator) -> None:
+        self._place = place
+        self._slot: DeltaGenerator | None = None
+
+    def progress(self, done: float, text: str) -> None:
+        """Show how far it is."""
+        if self._slot is None:
+            self._slot = self._place.empty()
+        self._slot.progress(done, text=text)
+
+    def say(self, markdown: str) -> None:
+        """Show a sentence."""
+        (self._slot or self._place).markdown(markdown)
+
+
+def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: float = QUIET_S) -> V:
     """Wait for a job; show how far it is once the wait is long enough to be felt.
 
     Every beat passes through Streamlit, so a visitor who changes something meanwhile is not kept waiting: the script
@@ -26,7 +47,7 @@ def wait(job: Job[V], line: DeltaGenerator, *, expected_s: float | None = None, 
 
     Args:
         job: what is waited for.
-        line: placeholder of one element, on the page already.
+        line: where to say it.
         expected_s: how long it should take, where the job itself cannot tell.
         quiet_s: how long to wait before showing anything.
 
@@ -37,7 +58,7 @@ def wait(job: Job[V], line: DeltaGenerator, *, expected_s: float | None = None, 
         return job.future.result()
     while not job.future.done():
         done, text = _progress(job.step, job.seconds, expected_s)
-        line.progress(done, text=text)
+        line.progress(done, text)
         futures.wait([job.future], timeout=BEAT_S)
     return job.future.result()
 

@@ -12,12 +12,13 @@ import streamlit as st
 from tfmviz.analysis.head_roles import role_of_weights
 from tfmviz.analysis.head_view import HeadView, Part, has_pair, head_view
 from tfmviz.analysis.links import hidden_share, strongest_links
-from tfmviz.charts import head_map, palette
+from tfmviz.charts import head_map
 from tfmviz.components.atlas import atlas
 from tfmviz.components.head_lines import MOST_HEADS, head_lines
 from tfmviz.errors import NoAttention
 from tfmviz.text import Token
-from tfmviz.ui import cache, inputs, reading
+from tfmviz.ui import cache, pickers, reading
+from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import HeadChoice, TraceRequest
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Picture:
     choice: HeadChoice
     part: Part
     window: tuple[int, int]
-    options: inputs.PictureOptions
+    options: pickers.PictureOptions
 
     @property
     def stack(self) -> AttentionStack:
@@ -61,9 +62,11 @@ class Picture:
 @st.fragment(key="picture")
 def draw(request: TraceRequest) -> None:
     """Draw everything that depends on the head: controls, atlas, map, lines, and the sentence that reads them."""
-    traced = cache.traced(request)
+    traced, notes = cache.traced(request), Notes()
+    notices = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        picture = _controls(traced, request.model.name)
+        picture = _controls(traced, request.model.name, notes)
+    notes.say(notices)
     left, right = st.columns([11, 9], gap="medium")
     with left:
         _all_heads(picture)
@@ -73,20 +76,20 @@ def draw(request: TraceRequest) -> None:
     except NoAttention as error:
         right.info(str(error), icon=":material/block:")
         return
-    with right:
+    with right.container(key="map"):
         _one_head(view, picture)
     _lines(view, picture)
     with words:
         _words(view, picture)
 
 
-def _controls(traced: Traced, model: str) -> Picture:
-    name = inputs.stack_name(traced.trace)
+def _controls(traced: Traced, model: str, notes: Notes) -> Picture:
+    name = pickers.stack_name(traced.trace, notes)
     stack = traced.trace[name]
-    choice = inputs.head_choice(stack, model)
-    part = inputs.part_choice() if has_pair(stack.query_tokens) else "all"
-    window = inputs.window(stack, part)
-    options = inputs.picture_options(stack)
+    choice = pickers.head_choice(stack, model, notes)
+    part = pickers.part_choice(notes) if has_pair(stack.query_tokens) else "all"
+    window = pickers.window(stack, part, notes)
+    options = pickers.picture_options(stack, notes)
     return Picture(traced=traced, name=name, choice=choice, part=part, window=window, options=options)
 
 
@@ -100,9 +103,8 @@ def _all_heads(picture: Picture) -> None:
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
         visible=None if reachable.all() else reachable,
-        scales=(palette.LIGHT.weights, palette.DARK.weights),
         key="atlas",
-        on_change=inputs.select_head,
+        on_change=pickers.select_head,
     )
 
 
@@ -115,7 +117,7 @@ def _one_head(view: HeadView, picture: Picture) -> None:
         title=picture.choice.name,
         row_scaled=picture.options.row_scaled,
         hide_special=picture.options.hide_special,
-        dark=inputs.is_dark(),
+        dark=pickers.is_dark(),
     )
     name = picture.choice.name
     st.plotly_chart(

@@ -1,0 +1,131 @@
+"""The controls of a picture of attention: which head, which part of a pair, and how it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from tfmviz.analysis.head_view import PARTS, WINDOW, Part, part_size
+from tfmviz.ui import address
+from tfmviz.ui.address import Notes
+from tfmviz.ui.requests import HeadChoice
+
+if TYPE_CHECKING:
+    from tfmviz.trace import AttentionStack, Trace
+
+MEAN = "mean"
+# Lines thinner than this share of a row's attention are not drawn until somebody asks for them.
+THRESHOLD = 0.1
+MOST_HEADS = 12
+# A head of each model that is easy to read, to open with: (layer, head).
+START = {"minilm": (2, 5), "smollm2": (3, 4)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PictureOptions:
+    """How the picture of a head is drawn.
+
+    Attributes:
+        row_scaled: each row of the map on its own scale.
+        hide_special: leave special tokens out.
+        threshold: least weight that gets a line.
+        more: heads whose lines are drawn beside those of the chosen one.
+    """
+
+    row_scaled: bool
+    hide_special: bool
+    threshold: float
+    more: tuple[HeadChoice, ...]
+
+
+def stack_name(trace: Trace, notes: Notes) -> str:
+    """Which stack of the trace to look at; there is a choice in an encoder-decoder."""
+    names = list(trace.stacks)
+    if len(names) == 1:
+        return names[0]
+    first = "cross" if "cross" in names else names[0]
+    notes.add(address.settle("stack", names, first, what="stack", among=f"This model has {', '.join(names)}"))
+    name = st.segmented_control("Stack", names, default=first, key="stack", bind="query-params", required=True)
+    return name if name in names else first
+
+
+def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
+    """Which layer and which head."""
+    layer, head = START.get(model, (0, 0))
+    return HeadChoice(
+        layer=_pick("layer", stack.n_layers, layer, notes), head=_pick("head", stack.n_heads, head, notes)
+    )
+
+
+def _pick(what: str, count: int, default: int, notes: Notes) -> int | None:
+    options: list[int | str] = [MEAN, *range(count)]
+    default = min(default, count - 1)
+    among = f"This model has {count} {what}s, 0 to {count - 1}, and their {MEAN}"
+    notes.add(address.settle(what, options, default, what=what, among=among))
+    value = st.selectbox(
+        what.capitalize(), options, index=options.index(default), key=what, bind="query-params", width=104
+    )
+    return value if isinstance(value, int) else None
+
+
+def select_head(layer: int, head: int) -> None:
+    """Take the head that was clicked in the atlas: the pickers and the address follow."""
+    st.session_state["layer"] = layer
+    st.session_state["head"] = head
+
+
+def part_choice(notes: Notes) -> Part:
+    """Which sentence looks at which."""
+    notes.add(address.settle("part", PARTS, "all", what="part", among=f"A pair has {', '.join(PARTS)}"))
+    part = st.segmented_control("Sentences", PARTS, default="all", key="part", bind="query-params", required=True)
+    return part if part in PARTS else "all"
+
+
+def window(stack: AttentionStack, part: Part, notes: Notes) -> tuple[int, int]:
+    """Where a long text is looked at: first row and first column of the picture. Draws nothing for a short one."""
+    rows = part_size(stack.query_tokens, part, side=0)
+    columns = part_size(stack.key_tokens, part, side=1)
+    return _window_start("row", rows, notes), _window_start("column", columns, notes)
+
+
+def _window_start(side: str, length: int, notes: Notes) -> int:
+    if length <= WINDOW:
+        return 0
+    last = length - WINDOW
+    notes.add(address.settle_number(side, 0, last, 0, what=f"first {side}"))
+    return st.slider(f"First {side}", 0, last, 0, 64, key=side, bind="query-params", width=200)
+
+
+def picture_options(stack: AttentionStack, notes: Notes) -> PictureOptions:
+    """The switches of the picture."""
+    notes.add(address.settle_switch("rows", what="“scale each row”"))
+    notes.add(address.settle_switch("hide", what="“hide special tokens”"))
+    notes.add(address.settle_number("threshold", 0.0, 1.0, THRESHOLD, what="a threshold of"))
+    row_scaled = st.toggle("Scale each row", key="rows", bind="query-params")
+    hide_special = st.toggle("Hide special tokens", key="hide", bind="query-params")
+    with st.popover("Lines", icon=":material/timeline:"):
+        threshold = st.slider("Draw lines from weight", 0.0, 1.0, THRESHOLD, 0.01, key="threshold", bind="query-params")
+        more = _more_heads(stack, notes)
+    return PictureOptions(
+        row_scaled=bool(row_scaled),
+        hide_special=bool(hide_special),
+        threshold=min(max(float(threshold), 0.0), 1.0),
+        more=more,
+    )
+
+
+def _more_heads(stack: AttentionStack, notes: Notes) -> tuple[HeadChoice, ...]:
+    choices = [HeadChoice(layer=i, head=j) for i in range(stack.n_layers) for j in range(stack.n_heads)]
+    by_name = {choice.name: choice for choice in choices}
+    notes.add(address.settle_many("heads", list(by_name), what="head"))
+    names = st.multiselect(
+        "Heads beside the chosen one", list(by_name), key="heads", bind="query-params", max_selections=MOST_HEADS - 1
+    )
+    return tuple(by_name[name] for name in names if name in by_name)
+
+
+def is_dark() -> bool:
+    """Whether the visitor's page is dark."""
+    return st.context.theme.type == "dark"
