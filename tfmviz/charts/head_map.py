@@ -225,7 +225,12 @@ def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any
         "font": {"color": colours.ink},
         "margin": {"l": 8, "r": 8, "t": 88, "b": 8},
         "height": int(min(760, max(600, 18 * n_rows + 200))),
-        "hoverlabel": {"font": {"family": _MONO, "size": 13}, "namelength": -1},
+        "hoverlabel": {
+            "font": {"family": _MONO, "size": 13, "color": colours.ink},
+            "bgcolor": colours.background,
+            "bordercolor": colours.faint,
+            "namelength": -1,
+        },
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         "legend": {
             "orientation": "h",
