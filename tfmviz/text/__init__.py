@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tfmviz.text import display
 from tfmviz.text.spelling import vocabulary_text
 from tfmviz.text.token import Token
 from tfmviz.text.tokenize import Encoding, encode, pad
 from tfmviz.text.words import word_spans
 
-__all__ = ["Encoding", "Token", "encode", "pad", "vocabulary_text", "word_spans"]
+__all__ = ["Encoding", "Token", "display", "encode", "pad", "vocabulary_text", "word_spans"]
