@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
@@ -35,6 +36,11 @@ class Mask(ABC):
         """
         del n_queries, n_keys, first_row
         return "mixed"
+
+    def to(self, device: torch.device | str) -> Mask:
+        """The same rule with its tensors, if it has any, on a device."""
+        del device
+        return self
 
     def __and__(self, other: Mask) -> Mask:
         return Both(first=self, second=other)
@@ -134,6 +140,9 @@ class Padding(Mask):
     def reach(self, n_queries: int, n_keys: int, first_row: int = 0) -> Reach:
         return "all" if bool(self.keys[..., :n_keys].all()) else "mixed"
 
+    def to(self, device: torch.device | str) -> Mask:
+        return Padding(self.keys.to(device))
+
     def __str__(self) -> str:
         return "padding"
 
@@ -151,6 +160,9 @@ class Document(Mask):
     def block(self, rows: Int[Tensor, " q"], cols: Int[Tensor, " k"]) -> Bool[Tensor, "*batch q k"]:
         same = self.ids[..., rows][..., :, None] == self.ids[..., cols][..., None, :]
         return same if same.ndim == 2 else same[:, None]
+
+    def to(self, device: torch.device | str) -> Mask:
+        return Document(self.ids.to(device))
 
     def __str__(self) -> str:
         return "document"
@@ -171,6 +183,9 @@ class Both(Mask):
         if "mixed" in reaches:
             return "mixed"
         return "causal" if "causal" in reaches else "all"
+
+    def to(self, device: torch.device | str) -> Mask:
+        return Both(first=self.first.to(device), second=self.second.to(device))
 
     def __str__(self) -> str:
         return f"{self.first} & {self.second}"

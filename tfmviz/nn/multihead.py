@@ -88,7 +88,7 @@ class Attention(nn.Module):
         dropout = self.config.attention_dropout if self.training else 0.0
         heads = self._ablated(FORMS[self.form](query, key, value, scoring, dropout), inputs.ablate)
         if inputs.recording is not None:
-            inputs.recording.attention.append(
+            inputs.recording.add_attention(
                 AttentionRecord(
                     stack=self.stack, layer=self.layer, query=query, key=key, value=value, scoring=scoring, output=heads
                 )

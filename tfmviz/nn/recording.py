@@ -49,6 +49,14 @@ class Recording:
     attention: list[AttentionRecord] = field(default_factory=list)
     hidden: dict[StackName, list[Float[Tensor, "b n d_model"]]] = field(default_factory=dict)
 
+    def add_attention(self, record: AttentionRecord) -> None:
+        """Called once for every call of attention. A subclass that keeps less saves memory."""
+        self.attention.append(record)
+
+    def add_hidden(self, stack: StackName, x: Float[Tensor, "b n d_model"]) -> None:
+        """Called with the residual stream before the first block of a stack and after each."""
+        self.hidden.setdefault(stack, []).append(x)
+
     def stack(self, name: StackName) -> list[AttentionRecord]:
         """The calls of one stack, by layer."""
         return [record for record in self.attention if record.stack == name]

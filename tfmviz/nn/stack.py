@@ -54,11 +54,11 @@ class Stack(nn.Module):
         turn = rotation(positions, self.config) if self.config.position == "rotary" else None
         inputs = replace(inputs, bias=self.bias, rotation=turn)
         cross = None if memory_mask is None else replace(inputs, mask=memory_mask, bias=None, rotation=None)
-        seen = None if inputs.recording is None else inputs.recording.hidden.setdefault(self.name, [])
+        recording = inputs.recording
+        if recording is not None:
+            recording.add_hidden(self.name, x)
         for block in self.blocks:
-            if seen is not None:
-                seen.append(x)
             x = block(x, inputs, memory, cross)
-        if seen is not None:
-            seen.append(x)
+            if recording is not None:
+                recording.add_hidden(self.name, x)
         return self.final_norm(x)

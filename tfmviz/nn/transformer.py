@@ -180,4 +180,6 @@ def use_form(model: nn.Module, form: AttentionForm) -> None:
 
 def hide_padding(mask: masks.Mask, visible: Bool[Tensor, "b n"] | None) -> masks.Mask:
     """The rule, and that nobody sees padding."""
-    return mask if visible is None else mask & masks.Padding(visible)
+    if visible is None:
+        return mask
+    return mask & masks.Padding(visible[0] if len(visible) == 1 else visible)
