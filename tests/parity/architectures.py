@@ -143,6 +143,7 @@ SLIDING_TWICE = {"sliding_window": 5, "layer_types": ["sliding_attention", "full
 GEMMA3N = {"head_dim": 8, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 101, "laurel_rank": 4}
 GEMMA4 = {"head_dim": 8, "global_head_dim": 8, "hidden_size_per_layer_input": 8}
 T5GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 8, **SLIDING}
+T5GEMMA2 = {**T5GEMMA, "query_pre_attn_scalar": 1}
 TINY_VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}
 
 ARCHITECTURES = (
@@ -163,7 +164,7 @@ ARCHITECTURES = (
     encoder("mobilebert", embedding_size=16, intra_bottleneck_size=32, true_hidden_size=32),
     encoder("clip_text_model"),
     encoder("layoutlm"),
-    encoder("markuplm", std=0.5),
+    encoder("markuplm", max_depth=2),
     encoder("modernbert", local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
     encoder("nomic_bert"),
     encoder("eurobert"),
@@ -282,8 +283,8 @@ ARCHITECTURES = (
     seq2seq("nllb-moe", num_experts=2, encoder_sparse_step=2, decoder_sparse_step=2),
     seq2seq("t5gemma", {}, vocab_size=101, encoder=T5GEMMA, decoder=T5GEMMA),
     seq2seq(  # one softmax over the decoder's and the encoder's tokens
-        "t5gemma2", {}, vocab_size=101, decoder=T5GEMMA, eoi_token_index=99, image_token_index=98,
-        encoder={"text_config": T5GEMMA, "vision_config": TINY_VISION},
+        "t5gemma2", {}, vocab_size=101, decoder=T5GEMMA2, eoi_token_index=99, image_token_index=98,
+        encoder={"text_config": T5GEMMA2, "vision_config": TINY_VISION},
     ),
     # fused attention outside of the interface
     decoder("falcon", COMMON, alibi=False, new_decoder_architecture=False, multi_query=True),

@@ -85,6 +85,9 @@ def check_stack(
     assert len(with_attention) == len(expected)
     real_key = inputs["attention_mask"][0].bool() if stack != "decoder" else None
     real_query = inputs["attention_mask"][0].bool() if stack in ("self", "encoder") else None
+    # A padding query that sees nothing gets zeros from fused attention and a mean from eager attention, so what it asks
+    # in later layers differs too.
+    comparable = torch.ones(with_attention[0].n_queries, dtype=torch.bool)
     peak = 0.0
     for layer, reference in zip(with_attention, expected, strict=True):
         ours = torch.stack([layer.weights(head) for head in range(layer.n_heads)])
@@ -100,8 +103,9 @@ def check_stack(
             assert not looking[..., ~real_key].any(), "a real token looks at padding"
         assert not ours[~visible].any()
         assert not ours[~live].any()
-        assert (ours - theirs)[live].abs().max() <= architecture.tolerance
+        assert (ours - theirs)[live & comparable].abs().max() <= architecture.tolerance
         assert ((ours.sum(-1) + sink)[live] - 1).abs().max() <= 1e-5
+        comparable &= live.all(0)
         peak = max(peak, float((ours.amax(-1) * visible.sum(-1))[live].max()))
     assert peak > 2, "attention this flat would hide mistakes"
 

@@ -168,11 +168,11 @@ def head_counts(model: PreTrainedModel) -> frozenset[int]:
     return frozenset(count for count in counts if isinstance(count, int))
 
 
-def reported(attentions: tuple[Any, ...] | None, shape: Shape) -> list[LayerAttention | None]:
+def reported(attentions: tuple[Any, ...] | None, shape: Shape, padding: Tensor | None) -> list[LayerAttention | None]:
     """The layers of what a model reports as its attention; None for what is not the weights of a map of this shape."""
     layers: list[LayerAttention | None] = []
     for given in attentions or ():
-        weights = in_token_order(given, *shape) if isinstance(given, Tensor) else None
+        weights = in_token_order(given, *shape, padding=padding) if isinstance(given, Tensor) else None
         layers.append(None if weights is None else LayerAttention.from_weights(weights.clone()))
     return layers
 

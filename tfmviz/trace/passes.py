@@ -125,12 +125,13 @@ class Passes:
         self._keep_value = keep_value
         self._shapes = shapes_of(inputs)
         self._seen: dict[CallKey, Checked] = {}
+        self._tell([])
 
     def run(self) -> None:
         """Make the passes, and remember which were worth it."""
         useful: list[Way] = []
         for way in self._known.order(self._model.config._attn_implementation):
-            if self.layers and self._open() <= self._known.hopeless:
+            if self.output is not None and self._open() <= self._known.hopeless:
                 break
             if way == "fused" and not self._model._supports_sdpa:
                 continue
@@ -200,7 +201,9 @@ class Passes:
 
     def _tell_reported(self, output: Any) -> None:
         for name, layers in self.layers.items():
-            found = reported(getattr(output, _REPORTED_AS[name], None), self._shapes[name])
+            mask = self._inputs.get("attention_mask" if name in ("self", "encoder") else "decoder_attention_mask")
+            padding = mask[0] == 0 if isinstance(mask, Tensor) and mask.ndim == 2 else None
+            found = reported(getattr(output, _REPORTED_AS[name], None), self._shapes[name], padding)
             if len(found) == len(layers):
                 self.layers[name] = [layer or new for layer, new in zip(layers, found, strict=True)]
             elif found and not any(layers):

@@ -7,13 +7,15 @@ What comes out is taken only if each row still sums to 1: weight that fell outsi
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 _ROW_SUM_TOLERANCE = {torch.float16: 1e-2, torch.bfloat16: 3e-2}
 
 
-def in_token_order(reported: Tensor, n_queries: int, n_keys: int) -> Float[Tensor, "h q k"] | None:
+def in_token_order(
+    reported: Tensor, n_queries: int, n_keys: int, *, padding: Bool[Tensor, " q"] | None = None
+) -> Float[Tensor, "h q k"] | None:
     """The map [h, q, k] that ``reported`` stands for; None if it is none that is known here, or no weights at all.
 
     Args:
@@ -21,6 +23,7 @@ def in_token_order(reported: Tensor, n_queries: int, n_keys: int) -> Float[Tenso
             [1, blocks, h, length, 3 * length].
         n_queries: q.
         n_keys: k.
+        padding: which queries are padding. Such a row may look outside of the text; then it becomes zeros.
     """
     shape = tuple(reported.shape)
     if reported.ndim == 4 and shape[2:] == (n_queries, n_keys):
@@ -31,7 +34,11 @@ def in_token_order(reported: Tensor, n_queries: int, n_keys: int) -> Float[Tenso
         weights = _from_blocks(reported[0], n_queries)
     else:
         return None
-    return weights if _are_weights(weights) else None
+    whole = _are_whole(weights)
+    if padding is not None:
+        lost = ~whole & padding.to(whole.device)
+        weights, whole = weights.masked_fill(lost[..., None], 0), whole | lost
+    return weights if bool(whole.all()) and bool((weights >= 0).all()) else None
 
 
 def _from_band(band: Float[Tensor, "h n window"]) -> Float[Tensor, "h n n"]:
@@ -51,8 +58,7 @@ def _from_blocks(blocks: Float[Tensor, "blocks h length window"], n: int) -> Flo
     return out[:, :n, length : length + n]
 
 
-def _are_weights(weights: Float[Tensor, "h q k"]) -> bool:
-    """Nothing negative, and rows that sum to 1; or to 0, where a query sees nothing."""
+def _are_whole(weights: Float[Tensor, "h q k"]) -> Bool[Tensor, "h q"]:
+    """Which rows sum to 1; or to 0, where a query sees nothing."""
     total = weights.sum(-1, dtype=torch.float32)
-    close = (total - 1).abs() <= _ROW_SUM_TOLERANCE.get(weights.dtype, 1e-3)
-    return bool((weights >= 0).all() and (close | (total == 0)).all())
+    return ((total - 1).abs() <= _ROW_SUM_TOLERANCE.get(weights.dtype, 1e-3)) | (total == 0)
