@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from tfmviz.models.device import devices
     from tfmviz.models.huggingface import HuggingFaceModel
     from tfmviz.models.model import Model
+    from tfmviz.models.scratch import ScratchModel
 
 _HOMES = {
     "HuggingFaceModel": "tfmviz.models.huggingface",
     "Model": "tfmviz.models.model",
+    "ScratchModel": "tfmviz.models.scratch",
     "devices": "tfmviz.models.device",
 }
 
@@ -30,6 +32,7 @@ __all__ = [
     "Kind",
     "Model",
     "Progress",
+    "ScratchModel",
     "catalog",
     "devices",
     "is_here",

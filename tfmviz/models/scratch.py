@@ -1,0 +1,145 @@
+"""The transformer written here, asked for its attention like any pretrained model, and under any mask."""
+
+from __future__ import annotations
+
+import threading
+from types import MappingProxyType
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tfmviz.errors import NotEnoughMemory, OutOfRange
+from tfmviz.models.inputs import ModelInputs
+from tfmviz.models.memory import available_bytes
+from tfmviz.models.model import Ablation, Model
+from tfmviz.models.scratch_pass import ScratchPass
+from tfmviz.models.scratch_record import TraceRecording
+from tfmviz.models.scratch_text import ByteText, PretrainedText
+from tfmviz.nn import AnyTransformer, StackName, parse, use_form
+from tfmviz.text import Token
+from tfmviz.trace import AttentionStack, MemoryUse, Predictions, Trace
+
+_FIRST_STACK: dict[str, StackName] = {"encoder": "self", "decoder": "self", "encoder-decoder": "encoder"}
+
+
+class ScratchModel(Model):
+    """A transformer of :mod:`tfmviz.nn` with what it needs to read texts.
+
+    Args:
+        module: in ``eval()``, on its device.
+        texts: how it reads.
+        name: what to call it.
+
+    Attributes:
+        module: the transformer itself.
+    """
+
+    def __init__(self, module: AnyTransformer, texts: PretrainedText | ByteText, *, name: str) -> None:
+        config = module.config
+        self.module = module
+        self._texts = texts
+        self._lock = threading.Lock()
+        self._device = module.tokens.weight.device
+        self.name, self.kind = name, config.architecture
+        self.n_layers = config.n_decoder_layers or config.n_layers
+        self.n_heads, self.n_kv_heads, self.d_model = config.n_heads, config.n_kv_heads, config.d_model
+        self.max_tokens = texts.max_tokens
+        self.device = str(self._device)
+        self.n_parameters = sum(weight.numel() for weight in module.parameters())
+
+    def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:
+        """See :meth:`Model.tokenize`."""
+        if target is not None:
+            return self._texts.encode_target(target).tokens
+        return self._texts.encode(text, pair).tokens
+
+    def trace(
+        self,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        hidden_states: bool = False,
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> Trace:
+        """See :meth:`Model.trace`. In an encoder-decoder ``mask`` takes the place of both stacks' own masks, and
+        ``ablate`` names heads of the encoder.
+        """
+        rule = None if mask is None else parse(mask)
+        heads = self._heads(ablate)
+        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device)
+        run = ScratchPass(self.module, inputs, rule, heads, TraceRecording(hidden_states=hidden_states))
+        positions = self._predicted_positions(inputs)
+        with self._lock, torch.inference_mode():
+            self._check_memory(run, len(positions), hidden_states=hidden_states)
+            use_form(self.module, run.form)
+            last = run()
+            logits = self.module.logits(last[:, list(positions)])[0].float().cpu() if positions else None
+        predictions = None
+        if logits is not None:
+            predictions = Predictions(logits=logits, positions=positions, decode=self._texts.spell)
+        return self._trace((text, pair, target), run, last, predictions)
+
+    def _heads(self, ablate: Ablation) -> tuple[tuple[StackName, int, int], ...]:
+        n_layers = self.module.config.n_layers
+        for layer, head in ablate:
+            if not (0 <= layer < n_layers and 0 <= head < self.n_heads):
+                raise OutOfRange(
+                    f"There is no head {head} in layer {layer} of {self.name}: it has layers 0 to {n_layers - 1} and "
+                    f"heads 0 to {self.n_heads - 1}."
+                )
+        return tuple((_FIRST_STACK[self.kind], layer, head) for layer, head in ablate)
+
+    def _predicted_positions(self, inputs: ModelInputs) -> tuple[int, ...]:
+        """A decoder's last token, an encoder's masked ones or else its last; none without a vocabulary to speak."""
+        if self.module.config.output == "none":
+            return ()
+        if self.kind == "encoder-decoder":
+            return (len(inputs.target_tokens) - 1,)
+        real = [i for i, token in enumerate(inputs.tokens) if not token.is_padding]
+        if self.kind == "decoder":
+            return (real[-1],)
+        masked = tuple(i for i in real if inputs.tokens[i].id == self._texts.mask_id)
+        return masked or tuple(i for i in real if not inputs.tokens[i].is_special)[-1:]
+
+    def _check_memory(self, run: ScratchPass, n_logits: int, *, hidden_states: bool) -> None:
+        needed = run.needed_bytes(n_logits=n_logits, hidden_states=hidden_states)
+        if needed > (free := available_bytes(self._device)):
+            raise NotEnoughMemory(needed, free, what=f"{len(run.inputs.tokens):,} tokens in {self.name}")
+
+    def _trace(
+        self,
+        typed: tuple[str, str | None, str | None],
+        run: ScratchPass,
+        last: Float[Tensor, "1 n d_model"],
+        predictions: Predictions | None,
+    ) -> Trace:
+        source, target = run.inputs.tokens, run.inputs.target_tokens
+        sides = {"self": (source, source), "encoder": (source, source), "decoder": (target, target)}
+        sides["cross"] = (target, source)
+        stacks = {
+            str(name): AttentionStack(
+                name=name, query_tokens=sides[name][0], key_tokens=sides[name][1], layers=tuple(layers)
+            )
+            for name, layers in run.recording.layers.items()
+        }
+        hidden = run.hidden_states(last)
+        text, pair, wanted = typed
+        return Trace(
+            text=text,
+            pair=pair or None,
+            target=wanted,
+            model=self.name,
+            kind=self.kind,
+            tokens=source,
+            target_tokens=target,
+            stacks=MappingProxyType(stacks),
+            memory=MemoryUse.of(layer for stack in stacks.values() for layer in stack.layers),
+            hidden_states=hidden.get("self") or hidden.get("encoder"),
+            target_hidden_states=hidden.get("decoder"),
+            predictions=predictions,
+        )
