@@ -2,6 +2,7 @@
 
 import { withAlpha } from "./theme.js";
 import { CHIP_HEIGHT, TINT } from "./lines_chips.js";
+import { Strokes } from "./lines_strokes.js";
 import { SPECIAL, otherSide } from "./lines_model.js";
 import { fourDigits, headLetter } from "./element.js";
 
@@ -9,17 +10,19 @@ const ROW = 26;
 const TOP = 28;
 const MARGIN = 66; // room for a weight beside a chip
 const WIDEST = 800;
-const BADGES = 3; // lines of each head that carry its letter while nothing is touched
 
 export class Columns {
   constructor(view) {
     this.view = view;
+    this.strokes = new Strokes(this, ROW);
     this.base = document.createElement("canvas");
-    this.baseOf = "";
+    this.baseTop = 0;
+    this.reset();
   }
 
   reset() {
     this.baseOf = "";
+    this.strokes.reset();
   }
 
   /** Sizes for a width; returns what the stage needs. */
@@ -38,15 +41,12 @@ export class Columns {
     this.edge = { query: MARGIN + widest("query"), key: this.width - MARGIN - widest("key") };
     const rows = Math.max(model.shown.query.length, model.shown.key.length);
     this.reset();
-    return { contentWidth: this.width, contentHeight: TOP + rows * ROW + 6 };
+    this.contentHeight = TOP + rows * ROW + 6;
+    return { contentWidth: this.width, contentHeight: this.contentHeight };
   }
 
   rowY(row) {
     return TOP + row * ROW + ROW / 2;
-  }
-
-  yOf(side, index) {
-    return this.rowY(this.view.model.rowOf[side][index]) - this.view.stage.top;
   }
 
   /** The token under a point of the picture, if any. The gap between the columns belongs to none. */
@@ -77,98 +77,54 @@ export class Columns {
     context.fillStyle = theme.background;
     context.fillRect(0, 0, stage.width, stage.height);
     context.globalAlpha = lit ? 0.1 : 1;
-    context.drawImage(this.base, 0, 0, stage.width, stage.height);
+    const from = Math.round((stage.top - this.baseTop) * stage.ratio);
+    const { width, height } = stage.canvas;
+    context.drawImage(this.base, 0, from, width, height, 0, 0, stage.width, stage.height);
     context.globalAlpha = 1;
-    const ends = lit ? this.paintLit(context, lit) : new Map();
+    const { ends, undrawn } = lit ? this.paintLit(context, lit) : { ends: new Map(), undrawn: this.undrawn };
     for (const side of ["query", "key"]) this.paintColumn(context, side, ends);
     this.paintHeadings(context);
+    if (undrawn) this.paintUndrawn(context, undrawn);
   }
 
-  /** All lines, kept until the picture scrolls or changes, so that hovering repaints none of them. */
+  /** All lines of a strip three screens high, kept until the picture leaves it: neither hovering nor scrolling redraws. */
   paintBase() {
     const { model, stage, muted, theme } = this.view;
-    const wanted = `${stage.top}|${[...muted].join()}|${stage.canvas.width}x${stage.canvas.height}|${theme.id}`;
-    if (this.baseOf === wanted) return;
+    const strip = Math.min(3 * stage.height, this.contentHeight);
+    const wanted = `${[...muted].join()}|${strip}|${stage.width}|${stage.ratio}|${theme.id}`;
+    const inside = stage.top >= this.baseTop && stage.top + stage.height <= this.baseTop + strip;
+    if (this.baseOf === wanted && inside) return;
     this.baseOf = wanted;
-    this.base.width = stage.canvas.width;
-    this.base.height = stage.canvas.height;
+    this.baseTop = Math.max(0, Math.min(stage.top - stage.height, this.contentHeight - strip));
+    this.base.width = Math.round(stage.width * stage.ratio);
+    this.base.height = Math.round(strip * stage.ratio);
     const context = this.base.getContext("2d");
-    context.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
-    const inside = (y) => y > TOP - ROW && y < stage.height + ROW / 2;
-    const badges = new Map();
-    const rest = model.heads.length > 1 ? 0.04 : 0.1;
-    for (let link = model.drawn - 1; link >= 0; link -= 1) {
-      if (muted.has(model.head[link])) continue;
-      if (model.rowOf.query[model.query[link]] < 0 || model.rowOf.key[model.key[link]] < 0) continue;
-      const [from, to] = [this.yOf("query", model.query[link]), this.yOf("key", model.key[link])];
-      if (!inside(from) && !inside(to)) continue;
-      this.line(context, link, rest + (0.9 - rest) * model.weight[link]);
-      if (model.heads.length > 1) {
-        const list = badges.get(model.head[link]) ?? [];
-        badges.set(model.head[link], [...list.slice(-BADGES + 1), { from, to }]);
-      }
+    context.setTransform(stage.ratio, 0, 0, stage.ratio, 0, -this.baseTop * stage.ratio);
+    const links = [];
+    for (let link = 0; link < model.drawn; link += 1) {
+      if (!muted.has(model.head[link]) && this.bothShown(link)) links.push(link);
     }
-    for (const [head, ends] of badges) ends.forEach((end) => this.badge(context, head, end));
+    const rest = model.heads.length > 1 ? 0.04 : 0.1;
+    const alphaOf = (weight) => rest + (0.9 - rest) * weight;
+    const { whole, undrawn } = this.strokes.lines(context, links, this.baseTop, strip, alphaOf);
+    this.undrawn = undrawn;
+    if (model.heads.length > 1) this.strokes.badges(context, whole);
   }
 
-  line(context, link, alpha) {
+  bothShown(link) {
     const { model } = this.view;
-    const [x0, x1] = [this.edge.query + 4, this.edge.key - 4];
-    const [y0, y1] = [this.yOf("query", model.query[link]), this.yOf("key", model.key[link])];
-    const bend = (x1 - x0) * 0.42;
-    context.globalAlpha = alpha;
-    context.strokeStyle = this.ink(context, model.head[link]);
-    context.lineWidth = 0.7 + 3.3 * model.weight[link];
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-    context.stroke();
-    context.globalAlpha = 1;
-  }
-
-  /** One head: from the queries' blue to the keys' orange. Several: the head's own colour. */
-  ink(context, head) {
-    const { model, theme } = this.view;
-    if (model.heads.length > 1) return theme.heads[head];
-    const ink = context.createLinearGradient(this.edge.query, 0, this.edge.key, 0);
-    ink.addColorStop(0.12, theme.query);
-    ink.addColorStop(0.88, theme.key);
-    return ink;
-  }
-
-  /** A head's letter on a line; each head has its own place along the lines, so that letters seldom meet. */
-  badge(context, head, { from, to }) {
-    const { model, theme } = this.view;
-    const t = 0.24 + (0.52 * (head + 0.5)) / model.heads.length;
-    const [x0, x1] = [this.edge.query + 4, this.edge.key - 4];
-    const bend = (x1 - x0) * 0.42;
-    const [a, b, c, d] = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3];
-    const x = a * x0 + b * (x0 + bend) + c * (x1 - bend) + d * x1;
-    const y = (a + b) * from + (c + d) * to;
-    context.beginPath();
-    context.arc(x, y, 7.5, 0, 2 * Math.PI);
-    context.fillStyle = theme.background;
-    context.fill();
-    context.strokeStyle = theme.heads[head];
-    context.lineWidth = 1;
-    context.stroke();
-    context.font = `600 10px ${theme.mono}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = theme.heads[head];
-    context.fillText(headLetter(head), x, y + 0.5);
+    return model.rowOf.query[model.query[link]] >= 0 && model.rowOf.key[model.key[link]] >= 0;
   }
 
   /** Lines of the touched token; returns the strongest link at each token of the other side. */
   paintLit(context, { side, index }) {
-    const { model, muted } = this.view;
-    const ends = new Map();
-    for (const link of model.linksOf(side, index, muted).reverse()) {
-      if (model.weight[link] < model.threshold) continue;
-      this.line(context, link, 0.45 + 0.55 * model.weight[link]);
-      ends.set(model.endOf(link, side), link);
-    }
-    return ends;
+    const { model, muted, stage } = this.view;
+    const links = model.linksOf(side, index, muted).filter((link) => model.weight[link] >= model.threshold);
+    context.save();
+    context.translate(0, -stage.top);
+    const { undrawn } = this.strokes.lines(context, links, stage.top, stage.height, (weight) => 0.45 + 0.55 * weight);
+    context.restore();
+    return { undrawn, ends: new Map(links.toReversed().map((link) => [model.endOf(link, side), link])) };
   }
 
   paintColumn(context, side, ends) {
@@ -245,6 +201,19 @@ export class Columns {
     context.font = `400 12px ${theme.font}`;
     context.fillStyle = theme.muted;
     context.fillText("look at →", (this.edge.query + this.edge.key) / 2, 11);
+  }
+
+  /** Says on the picture that lines out of sight are only the strongest. */
+  paintUndrawn(context, count) {
+    const { stage, theme } = this.view;
+    const text = `${count} weaker lines out of sight`;
+    context.font = `400 12px ${theme.font}`;
+    context.textAlign = "center";
+    const [x, y, width] = [(this.edge.query + this.edge.key) / 2, stage.height - 12, context.measureText(text).width + 14];
+    context.fillStyle = withAlpha(theme.background, 0.9);
+    context.fillRect(x - width / 2, y - 10, width, 20);
+    context.fillStyle = theme.muted;
+    context.fillText(text, x, y + 1);
   }
 
   /** Where an arrow key leads from a token. */
