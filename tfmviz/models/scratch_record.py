@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -22,10 +24,22 @@ class TraceRecording(Recording):
         super().__init__()
         self.layers: dict[StackName, list[LayerAttention]] = {}
         self._keeps_hidden = hidden_states
+        self._shared: dict[StackName, _Shared] = {}
 
     def add_attention(self, record: AttentionRecord) -> None:
         """See :class:`Recording`."""
-        self.layers.setdefault(record.stack, []).append(layer_of(record))
+        if record.stack not in self._shared:
+            self._shared[record.stack] = _shared(record)
+        shared = self._shared[record.stack]
+        layer = LayerAttention.from_queries_and_keys(
+            query=record.query[0],
+            key=record.key[0],
+            scale=record.scoring.scale,
+            softcap=record.scoring.softcap,
+            mask=shared.mask,
+            bias=shared.bias,
+        )
+        self.layers.setdefault(record.stack, []).append(layer)
 
     def add_hidden(self, stack: StackName, x: Tensor) -> None:
         """See :class:`Recording`."""
@@ -33,14 +47,16 @@ class TraceRecording(Recording):
             super().add_hidden(stack, x)
 
 
-def layer_of(record: AttentionRecord) -> LayerAttention:
-    """One layer of a batch of one text."""
+class _Shared(NamedTuple):
+    """What all layers of a stack have in common."""
+
+    mask: MaskRule | None
+    bias: DistanceBias | None
+
+
+def _shared(record: AttentionRecord) -> _Shared:
     scoring, n_queries, n_keys = record.scoring, record.query.shape[2], record.key.shape[2]
-    return LayerAttention.from_queries_and_keys(
-        query=record.query[0],
-        key=record.key[0],
-        scale=scoring.scale,
-        softcap=scoring.softcap,
+    return _Shared(
         mask=_rule(scoring.mask, n_queries, n_keys),
         bias=None if scoring.bias is None else _by_distance(scoring.bias, record.query, n_keys),
     )
