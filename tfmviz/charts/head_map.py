@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST_TICKS = 60  # beyond it labels would overlap: Plotly then chooses which to draw, anew at each zoom
 _BIG = 200_000  # cells beyond which base64 comes near the size that one picture may have
 _LONGEST_LABEL = 16
+_TICK_SIZE = 11
 _MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 
 
@@ -203,6 +204,11 @@ def _colour_bar(colours: Palette, title: str, ticks: dict[float, str]) -> dict[s
 
 def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any]:
     n_rows, n_columns = len(cells.query_tokens), len(cells.key_tokens)
+    height = int(min(760, max(600, 18 * n_rows + 200)))
+    rows, columns = _labels(cells.query_tokens), _labels(cells.key_tokens)
+    # A map is about as wide as it is high. Angle and margins are reckoned here from the monospaced labels: left to
+    # itself Plotly draws the axes again and again until they fit, most of the time that a picture takes.
+    upright = n_columns > MOST_TICKS or columns.width > (height - 200) / max(n_columns, 1)
     return {
         "template": None,
         "title": {
@@ -216,15 +222,21 @@ def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any
             "yanchor": "bottom",
             "pad": {"l": 4, "b": 52 if cells.note else 36},
         },
-        "xaxis": _axis(cells.key_tokens, "Key: looked at", colours.key_ink)
-        | {"range": [-0.5, n_columns - 0.5], "constrain": "domain", "constraintoward": "left"},
-        "yaxis": _axis(cells.query_tokens, "Query: looking", colours.query_ink)
-        | {"range": [n_rows - 0.5, -0.5], "constrain": "domain", "constraintoward": "top", "scaleanchor": "x"},
+        "xaxis": _axis(columns, "Key: looked at", colours.key_ink)
+        | {"range": [-0.5, n_columns - 0.5], "tickangle": 90 if upright else 0, "constraintoward": "left"},
+        "yaxis": _axis(rows, "Query: looking", colours.query_ink)
+        | {"range": [n_rows - 0.5, -0.5], "tickangle": 0, "constraintoward": "top", "scaleanchor": "x"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": colours.masked,
         "font": {"color": colours.ink},
-        "margin": {"l": 8, "r": 8, "t": 88, "b": 8},
-        "height": int(min(760, max(600, 18 * n_rows + 200))),
+        "margin": {
+            "l": rows.width + 40,
+            "r": 16,
+            "t": 104,
+            "b": (columns.width if upright else 14) + 40,
+            "autoexpand": False,
+        },
+        "height": height,
         "hoverlabel": {
             "font": {"family": _MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,
@@ -244,27 +256,44 @@ def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any
     }
 
 
-def _axis(tokens: Sequence[Token], title: str, ink: str) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Labels:
+    """Tick labels, escaped, and the pixels that the longest takes."""
+
+    texts: list[str]
+    width: int
+
+
+def _labels(tokens: Sequence[Token]) -> _Labels:
+    widest = max((display.columns(display.label(token, _LONGEST_LABEL)) for token in tokens), default=0)
+    return _Labels(
+        texts=[display.plotly(token, _LONGEST_LABEL) for token in tokens], width=int(widest * 0.6 * _TICK_SIZE) + 8
+    )
+
+
+def _axis(labels: _Labels, title: str, ink: str) -> dict[str, Any]:
     """A numeric axis that writes tokens. Names as categories would merge equal tokens into one column."""
-    labels = [display.plotly(token, _LONGEST_LABEL) for token in tokens]
+    texts = labels.texts
     axis: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 13, "color": ink}, "standoff": 8},
-        "tickfont": {"size": 11, "color": ink, "family": _MONO},
+        "title": {"text": title, "font": {"size": 13, "color": ink}, "standoff": 6},
+        "tickfont": {"size": _TICK_SIZE, "color": ink, "family": _MONO},
         "ticks": "",
         "ticklabelstandoff": 4,
         "type": "linear",
         "showgrid": False,
         "zeroline": False,
-        "automargin": True,
+        "constrain": "domain",
+        "automargin": False,
+        "ticklabeloverflow": "allow",
     }
-    if len(labels) <= MOST_TICKS:
-        return axis | {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels}
+    if len(texts) <= MOST_TICKS:
+        return axis | {"tickmode": "array", "tickvals": list(range(len(texts))), "ticktext": texts}
     # The alias of a number is its token, on the axis and on hover. When one zooms in on a few tokens Plotly halves the
     # step: there is nothing to write between two tokens.
-    halves = {f"{i}.5": "" for i in range(len(labels))}
+    halves = {f"{i}.5": "" for i in range(len(texts))}
     return axis | {
         "tickmode": "auto",
         "nticks": 24,
         "exponentformat": "none",
-        "labelalias": halves | {"-0.5": ""} | {str(i): label for i, label in enumerate(labels)},
+        "labelalias": halves | {"-0.5": ""} | {str(i): label for i, label in enumerate(texts)},
     }

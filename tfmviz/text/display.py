@@ -55,6 +55,21 @@ def label(token: Token | str, max_len: int = 16) -> str:
     return isolate("".join(parts))
 
 
+def columns(text: str) -> int:
+    """How many columns of a monospaced font a text takes: marks none, wide letters and emoji two.
+
+    Source: Unicode Standard Annex 11, East Asian width.
+    """
+    if text.isascii():
+        return len(text)
+    wide = ("W", "F")
+    return sum(
+        2 if unicodedata.east_asian_width(character) in wide else 1
+        for grapheme in _GRAPHEME.findall(text)
+        for character in grapheme[0]
+    )
+
+
 def isolate(text: str) -> str:
     """Keep right-to-left letters from reordering their neighbours.
 

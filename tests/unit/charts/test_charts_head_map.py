@@ -194,3 +194,18 @@ def test_plotly_finds_no_fault(n, options):
 
 def test_download_is_a_vector_file():
     assert head_map.config("l3h5")["toImageButtonOptions"] == {"format": "svg", "filename": "l3h5"}
+
+
+def test_margins_hold_the_labels_without_plotly_trying():
+    """A label of 16 columns at 11 px in a font 0.6 wide takes 106 px."""
+    layout = head_map.figure(softmax_map(3), None, tokens(["a" * 40, "b", "c"]), named(3)).layout
+    assert layout.yaxis.automargin is False
+    assert layout.margin.autoexpand is False
+    assert layout.margin.l >= 106 + 13  # and the axis title
+    wide = head_map.figure(softmax_map(3), None, tokens(["日" * 40, "b", "c"]), named(3)).layout
+    assert wide.margin.l >= 2 * 106
+
+
+@pytest.mark.parametrize(("n", "angle"), [(4, 0), (40, 90), (200, 90)])
+def test_key_labels_stand_upright_where_they_would_overlap(n, angle):
+    assert head_map.figure(softmax_map(n), None, named(n), named(n)).layout.xaxis.tickangle == angle

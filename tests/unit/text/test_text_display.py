@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfmviz.text import Token
-from tfmviz.text.display import code, html, isolate, label, markdown, plotly, visible
+from tfmviz.text.display import code, columns, html, isolate, label, markdown, plotly, visible
 
 FAMILY = "👨‍👩‍👧‍👦"
 SCOTLAND = "🏴" + "".join(chr(0xE0000 + ord(c)) for c in "gbsct") + chr(0xE007F)
@@ -124,3 +124,10 @@ def test_code_span_is_longer_than_any_run_of_ticks_in_it(text):
 
 def test_code_span_of_nothing_shows_nothing():
     assert code("") == "`∅`"
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("👩🏽‍🚀", 2), ("한", 2), ("שלום", 4), ("", 0)]
+)
+def test_columns_of_a_monospaced_font(text, width):
+    assert columns(text) == width
