@@ -65,25 +65,23 @@ def download(repo: str, report: Report | None = None) -> Path:
         HubError: no network, no such model, a model that needs a login, or too little disk.
         CheckpointError: if it has no safetensors, or what came is not what the Hub says it is.
     """
-    import httpx
-    from huggingface_hub import HfApi, constants
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+    from huggingface_hub import HfApi, constants, errors
 
     try:
         info = HfApi(token=False, endpoint=constants.ENDPOINT).model_info(repo, files_metadata=True, timeout=TIMEOUT)
         files = _wanted(repo, info.siblings or ())
         _check_disk(sum(size for _, size in files))
         return _fetch(repo, info.sha, files, report)
-    except GatedRepoError as error:
+    except errors.GatedRepoError as error:
         raise HubError(f"{repo} asks for a login; fetch it with 'hf download {repo}' first") from error
-    except RepositoryNotFoundError as error:
+    except errors.RepositoryNotFoundError as error:
         raise HubError(f"there is no {repo}, or it is private") from error
-    except OfflineModeIsEnabled as error:
+    except errors.OfflineModeIsEnabled as error:
         raise HubError("downloads are switched off") from error
-    except HfHubHTTPError as error:
+    except errors.HfHubHTTPError as error:
         status = error.response.status_code if error.response is not None else "?"
         raise HubError(f"it answered with status {status}") from error
-    except (httpx.HTTPError, OSError) as error:
+    except (errors.HTTPError, OSError) as error:  # the HTTP library's own base class, whichever library it is
         raise HubError(f"no answer from {constants.ENDPOINT} ({type(error).__name__}); is there a network?") from error
 
 

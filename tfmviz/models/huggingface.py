@@ -100,11 +100,12 @@ class HuggingFaceModel(Model):
         return self._trace((text, pair, target), inputs, seen, predictions)
 
     def _check_ablation(self, ablate: Ablation) -> None:
+        first = next(iter(self._stacks.values()))
         for layer, head in ablate:
-            if not (0 <= layer < self.n_layers and 0 <= head < self.n_heads):
+            if not (0 <= layer < first.n_layers and 0 <= head < first.n_heads):
                 raise OutOfRange(
-                    f"There is no head {head} in layer {layer} of {self.name}: it has layers 0 to {self.n_layers - 1} "
-                    f"and heads 0 to {self.n_heads - 1}."
+                    f"There is no head {head} in layer {layer} of {self.name}: it has layers 0 to {first.n_layers - 1} "
+                    f"and heads 0 to {first.n_heads - 1}."
                 )
 
     def _check_memory(self, inputs: ModelInputs, n_logits: int, *, hidden_states: bool) -> None:

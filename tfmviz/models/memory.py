@@ -11,6 +11,11 @@ import psutil
 if TYPE_CHECKING:
     import torch
 
+# Measured with glibc's allocator on SmolLM2 and MiniLM, 64 to 2,048 tokens: the process grew by 0.9 to 1.5 times what
+# the tensors alone take at their highest point, and by a few megabytes on the shortest texts.
+SCATTER = 1.5
+FLOOR = 8_000_000
+
 _CGROUP = Path("/sys/fs/cgroup")
 _LIMITS = (("memory.max", "memory.current", "memory.stat"),)
 _LIMITS_V1 = (("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),)
@@ -107,7 +112,8 @@ def predicted_bytes(
                  + 5 q k                       where there is padding: the mask as booleans and as floats
 
     and (b + 4) n_vocabulary for each position whose logits are asked for. Stacks are kept together and work one after
-    the other, so kept adds up and working is the largest. ``hidden_states`` adds b q d_model a layer.
+    the other, so kept adds up and working is the largest. ``hidden_states`` adds b q d_model a layer. All of it counts
+    ``SCATTER`` times: what stays lies scattered among what is freed, and the gaps are too small for the next layer.
 
     Args:
         shape: the model.
@@ -125,4 +131,4 @@ def predicted_bytes(
         layer = shape.itemsize * q * (8 * shape.d_model + 3 * shape.d_ff)
         layer += 3 * 4 * stack.n_heads * q * k if stack.dense or stack.eager else 0
         working = max(working, layer + (5 * q * k if padded else 0))
-    return kept + working + (shape.itemsize + 4) * shape.n_vocabulary * n_logits
+    return FLOOR + int(SCATTER * (kept + working + (shape.itemsize + 4) * shape.n_vocabulary * n_logits))

@@ -74,7 +74,7 @@ class Model(ABC):
             target: the decoder's text; encoder-decoders only. None: the decoder has its start token and nothing else.
             mask: None for the model's own mask, or the name of a rule, which only from-scratch models take.
             pad_to: fill the text with padding up to this many tokens.
-            ablate: ``(layer, head)`` pairs whose output is set to zero.
+            ablate: ``(layer, head)`` pairs whose output is set to zero; of the encoder in an encoder-decoder.
             hidden_states: also keep what leaves each layer.
             pad_side: where the padding goes; None for the tokenizer's own side.
 
