@@ -180,9 +180,9 @@ def reported(attentions: tuple[Any, ...] | None, shape: Shape, padding: Tensor |
 @contextmanager
 def implementation(model: PreTrainedModel, name: str | None) -> Iterator[None]:
     """The model with another attention implementation for a while; None leaves it. Only under the model's lock."""
-    before = [(config, config._attn_implementation) for config in _configs(model)]
+    before = [] if name is None else [(config, config._attn_implementation) for config in _configs(model)]
     try:
-        for config, _ in before if name is not None else ():
+        for config, _ in before:
             config._attn_implementation = name
         yield
     finally:
