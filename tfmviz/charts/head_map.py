@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfmviz.charts.map_layout import colour_bar, layout
 from tfmviz.charts.mask_hatch import hatch
 from tfmviz.charts.palette import Palette, palette, plotly_scale
 from tfmviz.errors import ConfigError
-from tfmviz.text import display
 from tfmviz.text.token import Token
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-MOST_TICKS = 60  # beyond it labels would overlap: Plotly then chooses which to draw, anew at each zoom
 _BIG = 200_000  # cells beyond which base64 comes near the size that one picture may have
-_LONGEST_LABEL = 16
-_TICK_SIZE = 11
-_MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +73,10 @@ def figure(
     covered = masked is not None and len(masked["x"]) > 0
     traces = [_heatmap(cells, colours, row_scaled, covered), *([masked] if masked else [])]
     # Plotly's own checks copy every value and take longer than all the rest; what is given here is known to be valid.
-    return Figure({"data": traces, "layout": _layout(cells, colours, title)}, _validate=False)
+    return Figure(
+        {"data": traces, "layout": layout(cells.query_tokens, cells.key_tokens, colours, title=title, note=cells.note)},
+        _validate=False,
+    )
 
 
 def config(name: str = "attention") -> dict[str, Any]:
@@ -143,7 +142,7 @@ def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool, covered: bool) -
         "zmin": 0,
         "zmax": 1,
         "colorscale": plotly_scale(colours.weights),
-        "colorbar": _colour_bar(colours, "weight", {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}),
+        "colorbar": colour_bar(colours, "weight", {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}),
     }
 
 
@@ -173,7 +172,7 @@ def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
         "zmin": 0,
         "zmax": 255,
         "colorscale": [[0, colours.masked], [0.5 / 255, colours.masked], [0.5 / 255, scale[0][1]], *scale[1:]],
-        "colorbar": _colour_bar(colours, "weight / row's largest", {1: "0", 128: "0.5", 255: "1"}),
+        "colorbar": colour_bar(colours, "weight / row's largest", {1: "0", 128: "0.5", 255: "1"}),
         "customdata": weights,
         "hovertemplate": "query %{y}<br>key %{x}<br>weight %{customdata:.4f}<extra></extra>",
     }
@@ -181,119 +180,3 @@ def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
         trace["customdata"] = np.round(weights * 10_000).astype(np.uint16)
         trace["hovertemplate"] = "query %{y}<br>key %{x}<br>weight %{customdata} × 10⁻⁴<extra></extra>"
     return trace
-
-
-def _colour_bar(colours: Palette, title: str, ticks: dict[float, str]) -> dict[str, Any]:
-    """A short bar above the map's right end, beside the legend of the hatching."""
-    return {
-        "title": {"text": title, "side": "top", "font": {"size": 12, "color": colours.faint}},
-        "tickvals": list(ticks),
-        "ticktext": list(ticks.values()),
-        "tickfont": {"size": 11, "color": colours.faint, "family": _MONO},
-        "orientation": "h",
-        "thickness": 10,
-        "len": 0.4,
-        "x": 1,
-        "xanchor": "right",
-        "xpad": 12,
-        "y": 1,
-        "yanchor": "bottom",
-        "outlinewidth": 0,
-    }
-
-
-def _layout(cells: _Cells, colours: Palette, title: str | None) -> dict[str, Any]:
-    n_rows, n_columns = len(cells.query_tokens), len(cells.key_tokens)
-    height = int(min(760, max(600, 18 * n_rows + 200)))
-    rows, columns = _labels(cells.query_tokens), _labels(cells.key_tokens)
-    # A map is about as wide as it is high. Angle and margins are reckoned here from the monospaced labels: left to
-    # itself Plotly draws the axes again and again until they fit, most of the time that a picture takes.
-    upright = n_columns > MOST_TICKS or columns.width > (height - 200) / max(n_columns, 1)
-    return {
-        "template": None,
-        "title": {
-            "text": display.html(title or ""),
-            "font": {"size": 16, "color": colours.ink},
-            "subtitle": {"text": cells.note, "font": {"size": 13, "color": colours.faint}},
-            "x": 0,
-            "xref": "container",
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "pad": {"l": 4, "b": 52 if cells.note else 36},
-        },
-        "xaxis": _axis(columns, "Key: looked at", colours.key_ink)
-        | {"range": [-0.5, n_columns - 0.5], "tickangle": 90 if upright else 0, "constraintoward": "left"},
-        "yaxis": _axis(rows, "Query: looking", colours.query_ink)
-        | {"range": [n_rows - 0.5, -0.5], "tickangle": 0, "constraintoward": "top", "scaleanchor": "x"},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": colours.masked,
-        "font": {"color": colours.ink},
-        "margin": {
-            "l": rows.width + 40,
-            "r": 16,
-            "t": 104,
-            "b": (columns.width if upright else 14) + 40,
-            "autoexpand": False,
-        },
-        "height": height,
-        "hoverlabel": {
-            "font": {"family": _MONO, "size": 13, "color": colours.ink},
-            "bgcolor": colours.background,
-            "bordercolor": colours.faint,
-            "namelength": -1,
-        },
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "y": 1,
-            "yanchor": "bottom",
-            "font": {"color": colours.faint, "size": 12},
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
-    }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Labels:
-    """Tick labels, escaped, and the pixels that the longest takes."""
-
-    texts: list[str]
-    width: int
-
-
-def _labels(tokens: Sequence[Token]) -> _Labels:
-    widest = max((display.columns(display.label(token, _LONGEST_LABEL)) for token in tokens), default=0)
-    return _Labels(
-        texts=[display.plotly(token, _LONGEST_LABEL) for token in tokens], width=int(widest * 0.6 * _TICK_SIZE) + 8
-    )
-
-
-def _axis(labels: _Labels, title: str, ink: str) -> dict[str, Any]:
-    """A numeric axis that writes tokens. Names as categories would merge equal tokens into one column."""
-    texts = labels.texts
-    axis: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 13, "color": ink}, "standoff": 6},
-        "tickfont": {"size": _TICK_SIZE, "color": ink, "family": _MONO},
-        "ticks": "",
-        "ticklabelstandoff": 4,
-        "type": "linear",
-        "showgrid": False,
-        "zeroline": False,
-        "constrain": "domain",
-        "automargin": False,
-        "ticklabeloverflow": "allow",
-    }
-    if len(texts) <= MOST_TICKS:
-        return axis | {"tickmode": "array", "tickvals": list(range(len(texts))), "ticktext": texts}
-    # The alias of a number is its token, on the axis and on hover. When one zooms in on a few tokens Plotly halves the
-    # step: there is nothing to write between two tokens.
-    halves = {f"{i}.5": "" for i in range(len(texts))}
-    return axis | {
-        "tickmode": "auto",
-        "nticks": 24,
-        "exponentformat": "none",
-        "labelalias": halves | {"-0.5": ""} | {str(i): label for i, label in enumerate(texts)},
-    }

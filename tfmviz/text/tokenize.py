@@ -113,9 +113,8 @@ def _encode_without_offsets(tokenizer: Any, text: str, pair: str | None, add_spe
     """Tokenizers written in Python give numbers and no places: the places are found again from the pieces."""
     batch = tokenizer(text, pair, add_special_tokens=add_special_tokens, truncation=False, verbose=False)
     ids = [int(i) for i in batch["input_ids"]]
-    added = _added_positions(tokenizer, ids, text, pair) if add_special_tokens else ([], len(ids))
-    special, first_of_pair = added
-    sequences = [None if i in set(special) else int(pair is not None and i >= first_of_pair) for i in range(len(ids))]
+    added, pair_begins = _added_positions(tokenizer, ids, text, pair)
+    sequences = [None if i in added else int(i >= pair_begins) for i in range(len(ids))]
     return _assemble(
         ids=ids,
         type_ids=batch.get("token_type_ids"),
@@ -128,22 +127,21 @@ def _encode_without_offsets(tokenizer: Any, text: str, pair: str | None, add_spe
     )
 
 
-def _added_positions(tokenizer: Any, ids: Sequence[int], text: str, pair: str | None) -> tuple[list[int], int]:
-    """Which positions the tokenizer added, found by encoding the bare texts and laying them over the full sequence."""
-    bare = [
-        [int(i) for i in tokenizer(part, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]]
-        for part in ([text] if pair is None else [text, pair])
-    ]
-    special: list[int] = []
-    cursor = 0
-    starts: list[int] = []
-    for part in bare:
-        found = next((i for i in range(cursor, len(ids) + 1) if list(ids[i : i + len(part)]) == part), cursor)
-        special += range(cursor, found)
-        starts.append(found)
-        cursor = found + len(part)
-    special += range(cursor, len(ids))
-    return special, starts[-1] if pair is not None else len(ids)
+def _added_positions(tokenizer: Any, ids: Sequence[int], text: str, pair: str | None) -> tuple[set[int], int]:
+    """Positions that the tokenizer added, and where the second sentence begins.
+
+    Found by encoding the bare texts and laying them over the full sequence.
+    """
+    added: set[int] = set()
+    cursor = begins = 0
+    for typed in [text] if pair is None else [text, pair]:
+        bare = tokenizer(typed, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        part = [int(i) for i in bare]
+        begins = next((i for i in range(cursor, len(ids) + 1) if list(ids[i : i + len(part)]) == part), cursor)
+        added.update(range(cursor, begins))
+        cursor = begins + len(part)
+    added.update(range(cursor, len(ids)))
+    return added, len(ids) if pair is None else begins
 
 
 def _assemble(

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from tfmviz.charts import head_map
+from tfmviz.charts.map_layout import MOST_TICKS
 from tfmviz.charts.palette import DARK, LIGHT
 from tfmviz.errors import ConfigError
 from tfmviz.text import Token
@@ -92,7 +93,7 @@ def test_title_is_escaped():
 @pytest.mark.parametrize("n", [60, 61, 200])
 def test_every_position_has_its_token_for_hover(n):
     axis = head_map.figure(softmax_map(n), None, named(n), named(n)).layout.xaxis
-    if n <= head_map.MOST_TICKS:
+    if n <= MOST_TICKS:
         assert axis.ticktext == tuple(f"␣word{i}" for i in range(n))
     else:
         assert [axis.labelalias[str(i)] for i in range(n)] == [f"␣word{i}" for i in range(n)]
