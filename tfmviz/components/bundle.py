@@ -10,6 +10,8 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets" / "components"
 
 # Streamlit loads a component's script from a blob, where a relative import has nothing to be relative to.
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(?P<name>[\w-]+\.js)";?[ \t]*\n', re.MULTILINE)
+# The script travels with every new picture: what only its readers need stays here.
+_FOR_READERS = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)[ \t]*\n|^[ \t]+|^\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
 
 
@@ -18,7 +20,7 @@ def script(entry: str) -> str:
     """Join a module of ``assets/components`` with the modules it imports, each once, imported ones first.
 
     Only ``import { a, b } from "./file.js"`` is understood, and top-level names must differ between modules, since
-    they end in one scope.
+    they end in one scope. Comments on lines of their own and indentation are left out.
     """
     seen: set[str] = set()
     parts: list[str] = []
@@ -33,7 +35,7 @@ def script(entry: str) -> str:
         parts.append(_EXPORT.sub("", _IMPORT.sub("", text)))
 
     add(entry)
-    return "\n".join(parts)
+    return _FOR_READERS.sub("", "\n".join(parts))
 
 
 @cache

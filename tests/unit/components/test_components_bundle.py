@@ -8,6 +8,11 @@ import pytest
 
 from tfmviz.components.bundle import ASSETS, script
 
+
+def read(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
 ENTRIES = ("atlas.js", "head_lines.js", "atlas_choice.js")
 
 
@@ -23,7 +28,14 @@ def test_nothing_is_left_to_import_and_one_thing_is_exported(entry):
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_top_level_names_are_declared_once(entry):
-    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script(entry), re.MULTILINE)
+    modules = {entry}
+    while (
+        more := {name for module in modules for name in re.findall(r'from "\./([\w-]+\.js)"', read(module))} - modules
+    ):
+        modules |= more
+    declared = r"^(?:export )?(?:default )?(?:async )?(?:function|class|const|let) (\w+)"
+    names = [name for module in modules for name in re.findall(declared, read(module), re.MULTILINE)]
+    assert len(names) > len(modules) - 1
     assert sorted(names) == sorted(set(names))
 
 
@@ -31,9 +43,15 @@ def test_top_level_names_are_declared_once(entry):
 def test_shared_modules_come_before_the_entry(entry):
     text = script(entry)
     for name in re.findall(r'from "\./([\w-]+\.js)"', (ASSETS / entry).read_text(encoding="utf-8")):
-        first_line = (ASSETS / name).read_text(encoding="utf-8").splitlines()[0]
-        assert text.index(first_line) < text.index("export default ")
-        assert text.count(first_line) == 1
+        module = (ASSETS / name).read_text(encoding="utf-8")
+        for declared in re.findall(r"^export ((?:async )?(?:function|class|const) \w+)\b", module, re.MULTILINE):
+            assert len(re.findall(rf"^{declared}\b", text, re.MULTILINE)) == 1
+            assert text.index(declared) < text.index("export default ")
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_comments_and_indentation_stay_at_home(entry):
+    assert [line for line in script(entry).splitlines() if not line or line.startswith(("//", "/*", "*", " "))] == []
 
 
 def test_no_script_writes_markup_or_names_another_host():
