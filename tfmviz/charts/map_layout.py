@@ -46,7 +46,8 @@ def layout(
         title: plain text.
         note: plain text under the title, such as what was left out.
     """
-    rows, columns = _labels(query_tokens), _labels(key_tokens)
+    rows = _labels(query_tokens)
+    columns = rows if key_tokens == query_tokens else _labels(key_tokens)
     n_rows, n_columns = len(rows.texts), len(columns.texts)
     height = int(min(760, max(600, 18 * n_rows + 200)))
     # Angle and margins are reckoned here from the monospaced labels: left to itself Plotly draws the axes again and
