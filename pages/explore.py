@@ -11,3 +11,4 @@ shown = explore.trace(st.session_state["request"], frame)
 if shown is not None:
     with frame.picture:
         picture.draw(shown)
+explore.theory()

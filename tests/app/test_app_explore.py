@@ -1,4 +1,4 @@
-"""The Explore page without a browser: its numbers are the trace's, its address is obeyed, its words read the picture."""
+"""The Explore page without a browser: its numbers are the trace's, its address is obeyed, its words read the map."""
 
 from __future__ import annotations
 

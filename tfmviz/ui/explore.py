@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # The last request whose picture this visitor has seen; what stays on the page while a new one fails.
 LAST_GOOD = "explore_last_good"
 SKELETON_HEIGHT = 560
+THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "explore.md"
 
 _stopwatch = loading.Stopwatch()
 
@@ -101,6 +103,12 @@ def _line(traced: cache.Traced) -> str:
         f"**{display.markdown(trace.model)}** read {n:,} tokens. Each small square is one of its {heads} heads: "
         "rows are tokens that look, columns are tokens looked at, dark is much."
     )
+
+
+def theory() -> None:
+    """What a head is and where the numbers come from, for those who open it."""
+    with st.expander("What a head is, and where these numbers come from", icon=":material/school:"):
+        st.markdown(THEORY.read_text(encoding="utf-8"))
 
 
 def _still_there(request: TraceRequest) -> bool:

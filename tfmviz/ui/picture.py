@@ -70,7 +70,7 @@ def draw(request: TraceRequest) -> None:
     left, right = st.columns([11, 9], gap="medium")
     with left:
         _all_heads(picture)
-        words = st.container(gap="small")
+        words = st.container()
     try:
         view = picture.view(picture.choice)
     except NoAttention as error:
@@ -157,6 +157,14 @@ def _words(view: HeadView, picture: Picture) -> None:
     import torch
 
     role = role_of_weights(torch.from_numpy(view.weights), view.query_tokens, view.key_tokens)
-    st.markdown(reading.paragraph(role, view, picture.choice, picture.part, picture.options.hide_special))
-    st.markdown(reading.invitation(picture.traced.trace.text, picture.choice))
-    st.caption(reading.footnote(picture.traced.trace.memory, picture.stack, picture.choice))
+    trace = picture.traced.trace
+    # One element: each one on the page costs the browser a few milliseconds at every click.
+    st.markdown(
+        "\n\n".join(
+            [
+                reading.paragraph(role, view, picture.choice, picture.part, picture.options.hide_special),
+                reading.invitation(trace.text, picture.choice),
+                reading.footnote(trace.memory, picture.stack, picture.choice),
+            ]
+        )
+    )

@@ -35,8 +35,12 @@ _SHAPE: dict[Role, str] = {
     "same": "dots where a word meets itself",
     "induction": "a slanted stripe far from the diagonal",
     "punctuation": "dark columns under the punctuation",
-    "diffuse": "an even grey",
+    "diffuse": "an even tint",
     "mixed": "several patterns at once",
+}
+_STATUS = {
+    "exact": "exact, computed from the queries and keys of the model's own pass",
+    "dense": "dense, taken as the model itself gives them",
 }
 
 
@@ -83,17 +87,13 @@ def _to_try(sample: Sample | None, choice: HeadChoice) -> str:
 
 
 def footnote(memory: MemoryUse, stack: AttentionStack, choice: HeadChoice) -> str:
-    """How the numbers came about: kept against dense bytes, and the layer's status."""
-    kept, dense = bytes_text(memory.kept), bytes_text(memory.dense)
-    line = f"Kept {kept} of queries and keys; all weights would take {dense}."
-    if choice.layer is None:
-        return line
-    status = stack.status(choice.layer)
-    how = {
-        "exact": "exact, computed from the queries and keys of the model's own pass",
-        "dense": "dense, taken as the model itself gives them",
-    }
-    return f"{line} Weights of layer {choice.layer}: {how.get(status, display.markdown(status))}."
+    """How the numbers came about, in small print: kept against dense bytes, and the layer's status."""
+    lines = [f"Kept {bytes_text(memory.kept)} of queries and keys; all weights would take {bytes_text(memory.dense)}."]
+    if choice.layer is not None:
+        status = stack.status(choice.layer)
+        how = _STATUS.get(status, display.markdown(status))
+        lines.append(f"Weights of layer {choice.layer}: {how}.")
+    return f":small[:gray[{' '.join(lines)}]]"
 
 
 def short_role(role: HeadRole) -> str:
