@@ -27,7 +27,13 @@ COMMON: dict[str, Any] = {
     "eos_token_id": 2,
 }
 GROUPED: dict[str, Any] = {**COMMON, "num_key_value_heads": 2}
-EXPERTS: dict[str, Any] = {**GROUPED, "num_local_experts": 4, "num_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
+EXPERTS: dict[str, Any] = {
+    **GROUPED,
+    "num_local_experts": 4,
+    "num_experts": 4,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+}
 BART: dict[str, Any] = {
     "vocab_size": 101,
     "d_model": 32,
@@ -144,7 +150,14 @@ GEMMA3N = {"head_dim": 8, "hidden_size_per_layer_input": 8, "vocab_size_per_laye
 GEMMA4 = {"head_dim": 8, "global_head_dim": 8, "hidden_size_per_layer_input": 8}
 T5GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 8, **SLIDING}
 T5GEMMA2 = {**T5GEMMA, "query_pre_attn_scalar": 1}
-TINY_VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "image_size": 16, "patch_size": 8}
+TINY_VISION = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "image_size": 16,
+    "patch_size": 8,
+}
 
 ARCHITECTURES = (
     # encoders, through the interface

@@ -16,7 +16,12 @@ from tfmviz.trace import Capture, capture
 N_TOKENS, N_PADDED, N_TARGET = 13, 17, 9
 BAND = 5  # columns of a window of 2 on both sides
 PADDING = ("single", "right-padded", "left-padded")
-REPORTED_AS = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+REPORTED_AS = {
+    "self": "attentions",
+    "encoder": "encoder_attentions",
+    "decoder": "decoder_attentions",
+    "cross": "cross_attentions",
+}
 
 
 def inputs_of(architecture: Architecture, padding: str) -> dict[str, Tensor]:

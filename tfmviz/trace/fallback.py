@@ -71,7 +71,7 @@ class FunctionWatch(TorchFunctionMode):
     def __init__(self, where: Whereabouts, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]]) -> None:
         super().__init__()
         self.seen: list[Checked] = []
-        self._where = where
+        self.where = where
         self._paths = paths
         self._ablate = ablate
         self._calls: dict[int, int] = {}
@@ -81,7 +81,7 @@ class FunctionWatch(TorchFunctionMode):
     ) -> Any:
         """Run the function; keep what it says if it is one we listen for."""
         out = func(*args, **(kwargs or {}))
-        module = self._where.module
+        module = self.where.module
         if module is None or (layer := self.read(func, args, kwargs or {}, out)) is None:
             return out
         self._calls[id(module)] = self._calls.get(id(module), -1) + 1

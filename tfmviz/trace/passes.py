@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -15,7 +14,7 @@ from transformers import PreTrainedModel
 from tfmviz.trace.fallback import FusedWatch, SoftmaxWatch, Whereabouts, head_counts, implementation, reported
 from tfmviz.trace.interception import REGISTERED_NAME, install, listening
 from tfmviz.trace.layer import LayerAttention
-from tfmviz.trace.layout import CallKey, Layout
+from tfmviz.trace.layout import CallKey, Layout, ModulePaths
 from tfmviz.trace.merged import split_merged
 from tfmviz.trace.recorder import Checked, Recorder
 
@@ -159,36 +158,39 @@ class Passes:
 
     def _pass(self, way: Way) -> Any:
         """Run the model once, listening in one way."""
-        paths = self._known.layout.paths
-        with ExitStack() as around:
-            around.enter_context(implementation(self._model, _IMPLEMENTATION[way]))
-            if way == "own":
-                recorder = Recorder(paths, ablate=self._ablate, keep_value=self._keep_value)
-                if install() == "registered":
-                    around.enter_context(implementation(self._model, REGISTERED_NAME))
-                around.enter_context(listening(recorder))
-                output = self._model(**self._inputs)
-                self._tell(recorder.checked())
-            elif way == "reported":
-                output = self._model(**self._inputs, output_attentions=True)
-                self._tell_reported(output)
-            else:
-                where = Whereabouts(self._model)
-                watch: FusedWatch | SoftmaxWatch
-                if way == "fused":
-                    watch = FusedWatch(where, paths, ablate=self._ablate, keep_value=self._keep_value)
-                else:
-                    watch = SoftmaxWatch(
-                        where,
-                        paths,
-                        ablate=self._ablate,
-                        n_heads=head_counts(self._model),
-                        shapes=set(self._shapes.values()),
+        with implementation(self._model, _IMPLEMENTATION[way]):
+            match way:
+                case "own":
+                    return self._hear_interface()
+                case "fused":
+                    return self._watch(FusedWatch(*self._where(), ablate=self._ablate, keep_value=self._keep_value))
+                case "softmax":
+                    shapes, n_heads = set(self._shapes.values()), head_counts(self._model)
+                    return self._watch(
+                        SoftmaxWatch(*self._where(), ablate=self._ablate, n_heads=n_heads, shapes=shapes)
                     )
-                around.enter_context(where.followed())
-                around.enter_context(watch)
-                output = self._model(**self._inputs)
-                self._tell(watch.seen)
+                case "reported":
+                    output = self._model(**self._inputs, output_attentions=True)
+                    self._tell_reported(output)
+                    return output
+
+    def _hear_interface(self) -> Any:
+        recorder = Recorder(self._known.layout.paths, ablate=self._ablate, keep_value=self._keep_value)
+        name = REGISTERED_NAME if install() == "registered" else None
+        with implementation(self._model, name), listening(recorder):
+            output = self._model(**self._inputs)
+        self._tell(recorder.checked())
+        return output
+
+    def _where(self) -> tuple[Whereabouts, ModulePaths]:
+        return Whereabouts(self._model), self._known.layout.paths
+
+    def _watch(self, watch: FusedWatch | SoftmaxWatch) -> Any:
+        with watch.where.followed(), watch:
+            output = self._model(**self._inputs)
+        # Queries and keys that were heard and did not explain the output would not explain it one level lower.
+        rejected = self._seen if isinstance(watch, FusedWatch) else {}
+        self._tell([call for call in watch.seen if call.key not in rejected])
         return output
 
     def _tell(self, calls: list[Checked]) -> None:

@@ -59,7 +59,9 @@ def test_a_query_that_sees_nothing_has_a_row_of_zeros() -> None:
     layer = LayerAttention.from_queries_and_keys(query=query, key=key, mask=mask)
     weights = all_heads(layer)
     assert not weights[:, [0, 4]].any()
-    assert torch.allclose(weights, naive_weights(query, key, scale=D**-0.5, sees=lambda h, i, j: bool(mask[i, j])), atol=1e-6)
+    assert torch.allclose(
+        weights, naive_weights(query, key, scale=D**-0.5, sees=lambda h, i, j: bool(mask[i, j])), atol=1e-6
+    )
     assert not layer.visible(0, rows=[0, 4]).any()
 
 
@@ -112,7 +114,9 @@ def test_masks_may_differ_by_head() -> None:
     mask = torch.stack([torch.ones(Q, K).tril(h) for h in range(3)]).bool()
     query, key = random(3, Q, D), random(3, K, D, seed=1)
     layer = LayerAttention.from_queries_and_keys(query=query, key=key, mask=mask)
-    assert torch.allclose(all_heads(layer), naive_weights(query, key, scale=D**-0.5, sees=lambda h, i, j: j <= i + h), atol=1e-6)
+    assert torch.allclose(
+        all_heads(layer), naive_weights(query, key, scale=D**-0.5, sees=lambda h, i, j: j <= i + h), atol=1e-6
+    )
     assert torch.equal(layer.visible(2), mask[2])
 
 

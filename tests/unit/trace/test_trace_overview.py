@@ -10,7 +10,9 @@ from torch import Tensor
 from tfmviz.trace import AttentionStack, LayerAttention
 
 
-def layer(q: int, k: int, mask: Tensor | None = None, *, n_heads: int = 4, sink: Tensor | None = None) -> LayerAttention:
+def layer(
+    q: int, k: int, mask: Tensor | None = None, *, n_heads: int = 4, sink: Tensor | None = None
+) -> LayerAttention:
     generator = torch.Generator().manual_seed(q + k)
     query, key = torch.randn(n_heads, q, 8, generator=generator) * 3, torch.randn(2, k, 8, generator=generator)
     return LayerAttention.from_queries_and_keys(query=query, key=key, mask=mask, sink=sink)
@@ -25,7 +27,10 @@ def slow_overview(one: LayerAttention, size: int) -> Tensor:
     heads = []
     for head in range(one.n_heads):
         weights = one.weights(head)
-        blocks = [[weights[r : r + tall, c : c + wide].max() for c in range(0, one.n_keys, wide)] for r in range(0, one.n_queries, tall)]
+        blocks = [
+            [weights[r : r + tall, c : c + wide].max() for c in range(0, one.n_keys, wide)]
+            for r in range(0, one.n_queries, tall)
+        ]
         heads.append(torch.tensor(blocks))
     return (torch.stack(heads) * 255).round().to(torch.uint8)
 

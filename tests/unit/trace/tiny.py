@@ -11,7 +11,13 @@ from transformers import PreTrainedModel
 
 from tfmviz.text import Token
 
-WIDTHS = {"vocab_size": 101, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+WIDTHS = {
+    "vocab_size": 101,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
 
 
 def peaked(model: PreTrainedModel) -> PreTrainedModel:
