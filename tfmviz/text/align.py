@@ -143,13 +143,10 @@ def repaired_spans(
     """
     if spelling in ("bytes", "metaspace"):
         spans = _with_blanks(pieces, spans, text, spelling, start, stop)
-    out: list[Span] = []
-    first, last = start, start
-    for begin, end in spans:
-        first = min(max(begin, first), stop)
-        last = min(max(end, first, last), stop)
-        out.append((first, last))
-    out = attach_marks(out, text, stop)
+    begin, end = np.asarray(spans, np.int64).reshape(-1, 2).T
+    first = np.maximum.accumulate(np.clip(begin, start, stop))
+    last = np.maximum.accumulate(np.clip(np.maximum(end, first), start, stop))
+    out = attach_marks(list(zip(first.tolist(), last.tolist(), strict=True)), text, stop)
     return out, shared_characters(out)
 
 
@@ -187,15 +184,12 @@ def _mend_blanks(
 
 def shared_characters(spans: Sequence[Span]) -> list[bool]:
     """Whether each span overlaps a neighbour: then it holds only a part of the character in common."""
-    shared = [False] * len(spans)
-    last = -1  # the last span that was not empty
-    for i, (begin, end) in enumerate(spans):
-        if begin == end:
-            continue
-        if last >= 0 and begin < spans[last][1]:
-            shared[i] = shared[last] = True
-        last = i
-    return shared
+    begin, end = np.asarray(spans, np.int64).reshape(-1, 2).T
+    filled = np.flatnonzero(end > begin)
+    overlaps = begin[filled[1:]] < end[filled[:-1]]
+    shared = np.zeros(len(spans), bool)
+    shared[filled[1:][overlaps]] = shared[filled[:-1][overlaps]] = True
+    return shared.tolist()
 
 
 def attach_marks(spans: list[Span], text: str, stop: int) -> list[Span]:
@@ -203,12 +197,14 @@ def attach_marks(spans: list[Span], text: str, stop: int) -> list[Span]:
 
     Tokenizers that strip accents report ``cafe`` for a café whose accent is its own character; the reader wrote é.
     """
-    if text.isascii():
+    if text.isascii() or not (marked := {i for match in _ATTACHED.finditer(text) for i in range(*match.span())}):
         return spans
     out = list(spans)
     for i, (begin, end) in enumerate(spans):
+        if end not in marked or begin == end:
+            continue
         limit = spans[i + 1][0] if i + 1 < len(spans) else stop
-        if begin < end < limit and (match := _ATTACHED.match(text, end, limit)):
+        if end < limit and (match := _ATTACHED.match(text, end, limit)):
             out[i] = (begin, match.end())
             j = i  # pieces of the same character grow together
             while j and spans[j - 1] == spans[i]:
