@@ -1,53 +1,17 @@
-"""Tiny random models of many architectures, peaked so that their attention is far from uniform."""
+"""The architectures under test, each as a tiny configuration and what its layers should be known from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-import transformers
-from transformers import AutoConfig, PreTrainedModel
+from tiny_random import BART, COMMON, DENSE, EXACT, GROUPED, NONE, decoder, encoder, seq2seq
 
-transformers.logging.set_verbosity_error()
-
-ENCODER, DECODER, SEQ2SEQ = "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"
-EXACT, DENSE, NONE = "exact", "dense", "none: no attention in this layer"
-
-COMMON: dict[str, Any] = {
-    "vocab_size": 101,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-}
-GROUPED: dict[str, Any] = {**COMMON, "num_key_value_heads": 2}
 EXPERTS: dict[str, Any] = {
     **GROUPED,
     "num_local_experts": 4,
     "num_experts": 4,
     "n_routed_experts": 4,
     "num_experts_per_tok": 2,
-}
-BART: dict[str, Any] = {
-    "vocab_size": 101,
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 2,
 }
 T5: dict[str, Any] = {
     "vocab_size": 101,
@@ -78,76 +42,21 @@ LATENT: dict[str, Any] = {  # multi-head latent attention: queries and keys are 
     "v_head_dim": 6,
     "head_dim": 4,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Architecture:
-    """One architecture, its configuration, and what its layers should be known from.
-
-    Attributes:
-        name: the model type.
-        auto: the class that builds it.
-        config: options of its configuration.
-        status: of every layer; or of each layer, in order; by stack where stacks differ.
-        reports: what ``output_attentions`` gives under eager attention: weights, raw scores, or weights without a sink.
-        tolerance: largest difference to eager attention.
-        variant: distinguishes two of one model type.
-    """
-
-    name: str
-    auto: str
-    config: Mapping[str, Any]
-    status: str | tuple[str, ...] | Mapping[str, str] = EXACT
-    reports: str = "weights"
-    tolerance: float = 1e-5
-    variant: str = ""
-    std: float = 0.25
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return f"{self.name}{'-' if self.variant else ''}{self.variant}"
-
-    @property
-    def is_encoder_decoder(self) -> bool:
-        return self.auto == SEQ2SEQ
-
-    def expected_status(self, stack: str, n_layers: int) -> tuple[str, ...]:
-        status = self.status[stack] if isinstance(self.status, Mapping) else self.status
-        return (status,) * n_layers if isinstance(status, str) else status
-
-    def build(self, **options: Any) -> PreTrainedModel:
-        """A model with random weights, the same each time, and large enough that attention is peaked."""
-        torch.manual_seed(0)
-        config = AutoConfig.for_model(self.name, **self.config)
-        model = getattr(transformers, self.auto).from_config(config, **options).eval()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter.ndim > 1:
-                    parameter.normal_(0, self.std)
-        return model
-
-
-def encoder(name: str, base: Mapping[str, Any] = COMMON, **options: Any) -> Architecture:
-    return _architecture(name, ENCODER, base, options)
-
-
-def decoder(name: str, base: Mapping[str, Any] = GROUPED, **options: Any) -> Architecture:
-    return _architecture(name, DECODER, base, options)
-
-
-def seq2seq(name: str, base: Mapping[str, Any] = BART, **options: Any) -> Architecture:
-    return _architecture(name, SEQ2SEQ, base, options)
-
-
-def _architecture(name: str, auto: str, base: Mapping[str, Any], options: dict[str, Any]) -> Architecture:
-    own = {k: options.pop(k) for k in tuple(options) if k in Architecture.__dataclass_fields__}
-    return Architecture(name=name, auto=auto, config={**base, **options}, **own)
-
-
+GPT: dict[str, Any] = {
+    "vocab_size": 101,
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_positions": 64,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 SLIDING = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
-SLIDING_TWICE = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"] * 2}
-GEMMA3N = {"head_dim": 8, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 101, "laurel_rank": 4}
-GEMMA4 = {"head_dim": 8, "global_head_dim": 8, "hidden_size_per_layer_input": 8}
+SHARED_KEYS = {**SLIDING, "num_hidden_layers": 4, "num_kv_shared_layers": 2, "layer_types": SLIDING["layer_types"] * 2}
+MODERNBERT = {**COMMON, "local_attention": 6, "global_attn_every_n_layers": 2, "cls_token_id": 1, "sep_token_id": 2}
+PER_LAYER = {**GROUPED, "head_dim": 8, "hidden_size_per_layer_input": 8}
+GEMMA3N = {**PER_LAYER, "vocab_size_per_layer_input": 101, "laurel_rank": 4}
+GEMMA4 = {**PER_LAYER, "global_head_dim": 8}
 T5GEMMA = {**GROUPED, "head_dim": 8, "query_pre_attn_scalar": 8, **SLIDING}
 T5GEMMA2 = {**T5GEMMA, "query_pre_attn_scalar": 1}
 TINY_VISION = {
@@ -158,6 +67,7 @@ TINY_VISION = {
     "image_size": 16,
     "patch_size": 8,
 }
+DENSE_ENCODER = {"encoder": DENSE, "decoder": EXACT, "cross": EXACT}
 
 ARCHITECTURES = (
     # encoders, through the interface
@@ -178,17 +88,17 @@ ARCHITECTURES = (
     encoder("clip_text_model"),
     encoder("layoutlm"),
     encoder("markuplm", max_depth=2),
-    encoder("modernbert", local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
+    encoder("modernbert", MODERNBERT),
     encoder("nomic_bert"),
     encoder("eurobert"),
     encoder("splinter"),
     # decoders, through the interface
-    decoder("gpt2", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=1, eos_token_id=2),
-    decoder("gpt_bigcode", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, multi_query=True),
+    decoder("gpt2", GPT),
+    decoder("gpt_bigcode", GPT, multi_query=True),
     decoder("gpt_neox", COMMON),
-    decoder("gptj", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, rotary_dim=4),
-    decoder("codegen", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, rotary_dim=4),
-    decoder("ctrl", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, dff=48),
+    decoder("gptj", GPT, rotary_dim=4),
+    decoder("codegen", GPT, rotary_dim=4),
+    decoder("ctrl", GPT, dff=48),
     decoder("opt", COMMON, ffn_dim=48, word_embed_proj_dim=32),
     decoder("biogpt", COMMON),
     decoder("phi", COMMON),
@@ -207,7 +117,7 @@ ARCHITECTURES = (
     decoder("gemma", head_dim=8),
     decoder("gemma2", head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=8, **SLIDING),
     decoder("gemma3_text", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
-    decoder("gemma4_text", **GEMMA4, **SLIDING),
+    decoder("gemma4_text", GEMMA4, **SLIDING),
     decoder("vaultgemma", head_dim=8, query_pre_attn_scalar=8, **SLIDING),
     decoder("olmo"),
     decoder("olmo2"),
@@ -245,10 +155,10 @@ ARCHITECTURES = (
     decoder("minicpm3", LATENT),
     decoder("doge", keep_window_size=6),
     decoder("diffllama"),
-    decoder("modernbert-decoder", COMMON, local_attention=6, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2),
-    decoder("gemma3n_text", **GEMMA3N, num_hidden_layers=2, num_kv_shared_layers=0, **SLIDING),
-    decoder("gemma3n_text", **GEMMA3N, num_hidden_layers=4, num_kv_shared_layers=2, **SLIDING_TWICE, variant="shared-keys"),
-    decoder("gemma4_text", **GEMMA4, num_hidden_layers=4, num_kv_shared_layers=2, **SLIDING_TWICE, variant="shared-keys"),
+    decoder("modernbert-decoder", MODERNBERT),
+    decoder("gemma3n_text", GEMMA3N, num_kv_shared_layers=0, **SLIDING),
+    decoder("gemma3n_text", GEMMA3N, **SHARED_KEYS, variant="shared-keys"),
+    decoder("gemma4_text", GEMMA4, **SHARED_KEYS, variant="shared-keys"),
     decoder("glm_moe_dsa", LATENT, index_topk=6, index_n_heads=4, index_head_dim=8),
     decoder("mimo_v2_flash", EXPERTS, head_dim=8, v_head_dim=6, moe_intermediate_size=16, **SLIDING),
     decoder("exaone_moe", EXPERTS, moe_intermediate_size=16),
@@ -273,8 +183,13 @@ ARCHITECTURES = (
         layers_block_type=["mamba", "hybrid", "mamba", "hybrid"], use_mamba_kernels=False, n_mamba_heads=2,
         mamba_d_state=8, mamba_dt_rank=4, status=(NONE, EXACT, NONE, EXACT),
     ),
-    decoder("recurrent_gemma", num_hidden_layers=3, head_dim=8, lru_width=32, attention_window_size=5, status=(NONE, NONE, EXACT)),
-    decoder("falcon_h1", head_dim=8, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, mamba_chunk_size=4),
+    decoder(
+        "recurrent_gemma", num_hidden_layers=3, head_dim=8, lru_width=32, attention_window_size=5,
+        status=(NONE, NONE, EXACT),
+    ),
+    decoder(  # attention and recurrence side by side
+        "falcon_h1", head_dim=8, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, mamba_chunk_size=4
+    ),
     decoder("lfm2", layer_types=["conv", "full_attention"], status=(NONE, EXACT)),
     decoder(
         "nemotron_h", head_dim=8, layers_block_type=["mamba", "attention"], mamba_num_heads=4, mamba_head_dim=8,
@@ -312,22 +227,25 @@ ARCHITECTURES = (
     encoder("megatron-bert", status=DENSE),
     encoder("big_bird", status=DENSE, attention_type="original_full"),
     seq2seq("fsmt", BART, status=DENSE, src_vocab_size=101, tgt_vocab_size=101, langs=["en", "de"]),
-    seq2seq("bigbird_pegasus", status={"encoder": DENSE, "decoder": EXACT, "cross": EXACT}, attention_type="original_full"),
+    seq2seq("bigbird_pegasus", status=DENSE_ENCODER, attention_type="original_full"),
     # what the model reports, in a layout of its own
     encoder("longformer", attention_window=4, status=DENSE, reports="band"),
     seq2seq(
         "led", BART, attention_window=4, max_encoder_position_embeddings=64, max_decoder_position_embeddings=64,
         status=DENSE, reports="band",
     ),
-    seq2seq("longt5", T5, local_radius=4, status={"encoder": DENSE, "decoder": EXACT, "cross": EXACT}, reports="blocks"),
+    seq2seq("longt5", T5, local_radius=4, status=DENSE_ENCODER, reports="blocks"),
     decoder("bloom", COMMON, status=DENSE, n_head=4, n_layer=2),
     decoder("mpt", {}, vocab_size=101, d_model=32, n_layers=2, n_heads=4, max_seq_len=64, status=DENSE),
-    decoder("openai-gpt", {}, vocab_size=101, n_embd=32, n_layer=2, n_head=4, n_positions=64, status=DENSE),
+    decoder("openai-gpt", GPT, status=DENSE),
     decoder("xlnet", {}, vocab_size=101, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=0, status=DENSE),
-    decoder("xlm", {}, vocab_size=101, emb_dim=32, n_layers=2, n_heads=4, max_position_embeddings=64, pad_index=0, status=DENSE),
+    decoder("xlm", {}, vocab_size=101, emb_dim=32, n_layers=2, n_heads=4, pad_index=0, status=DENSE),
     decoder(
         "gpt_neo", {}, vocab_size=101, hidden_size=32, num_layers=2, num_heads=4, max_position_embeddings=64,
         window_size=5, attention_types=[[["global", "local"], 1]], status=DENSE,
     ),
-    decoder("xglm", {}, vocab_size=101, d_model=32, num_layers=2, attention_heads=4, ffn_dim=48, max_position_embeddings=64, status=DENSE),
+    decoder(
+        "xglm", {}, vocab_size=101, d_model=32, num_layers=2, attention_heads=4, ffn_dim=48,
+        max_position_embeddings=64, status=DENSE,
+    ),
 )  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import torch
-from architectures import ARCHITECTURES, Architecture
+from architectures import ARCHITECTURES
+from tiny_random import Architecture
 from torch import Tensor
 from transformers import PreTrainedModel
 
