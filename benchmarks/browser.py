@@ -65,8 +65,8 @@ class Wire:
     def _take(self, payload: str | bytes) -> None:
         self.sizes.append(len(payload))
         if isinstance(payload, bytes):
-            # An element's id ends in its widget's key.
-            for key in re.findall(rb"\$\$ID-[0-9a-f]{32}-(atlas|head_map)(?![\w-])", payload):
+            # An element's id ends in its widget's key; the next field follows without a gap.
+            for key in re.findall(rb"\$\$ID-[0-9a-f]{32}-(atlas|head_map)", payload):
                 name = key.decode()
                 self.largest[name] = max(self.largest.get(name, 0), len(payload))
 
@@ -100,7 +100,7 @@ def visit(playwright: Playwright, tool: Tool, url: str, text: str, **limits: Any
         page.route("**/*", lambda route: _route(route, limits["cdn"]))
         page.add_init_script(_PROBE.replace("/* ready */ null", tool.ready))
         page.goto(url)
-        page.wait_for_selector(_TEXT_BOX, timeout=60_000)
+        page.wait_for_selector(_TEXT_BOX, timeout=180_000)
         if tool.is_product:
             _settle(page)
         page.wait_for_timeout(500)

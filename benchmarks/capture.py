@@ -1,7 +1,8 @@
 """What a trace costs, beside the plain forward pass, eager `output_attentions` and TransformerLens.
 
     python benchmarks/capture.py                            # everything, about 20 minutes on two quiet cores
-    python benchmarks/capture.py --models minilm --ns 128   # a part of it, printed but not written down
+    python benchmarks/capture.py --models minilm            # one model
+    python benchmarks/capture.py --models minilm --ns 128   # a part, printed but not written to RESULTS.md
 
 Each number comes from a fresh process. Times: the methods take turns in one process and are compared round by round
 with the plain pass beside them (TransformerLens lives in its own environment and has a plain pass of its own there).
@@ -182,20 +183,20 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = _arguments()
-    lines = []
     for model in options.models:
         limit = json.loads((peers.plain_weights(model) / "config.json").read_text())["max_position_embeddings"]
+        lines = []
         for n in options.ns:
             if n > limit:
                 print(f"{model} takes {limit} tokens: {n} left out", flush=True)
                 continue
             lines.append(measure(model, n, options))
             print(f"{lines[-1].label}: {lines[-1].ratios}, kept {lines[-1].memory_ratio:.2f}", flush=True)
-    where = f"{report.machine('torch', 'transformers')} TransformerLens {peers.PINS['transformer-lens']}."
-    body = f"## Capture\n\n{where}\n\n{tables(lines)}\n"
-    print(body)
-    if tuple(options.models) == MODELS and tuple(options.ns) == LENGTHS:
-        report.write("capture", body)
+        where = f"{report.machine('torch', 'transformers')} TransformerLens {peers.PINS['transformer-lens']}."
+        body = f"## Capture, {model}\n\n{where}\n\n{tables(lines)}\n"
+        print(body, flush=True)
+        if tuple(options.ns) == LENGTHS:
+            report.write(f"capture, {model}", body)
 
 
 if __name__ == "__main__":

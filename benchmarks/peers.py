@@ -76,7 +76,7 @@ def plain_weights(name: str) -> Path:
 
 def _dequantise(source: Path, folder: Path) -> None:
     """Write SmolLM2's GGUF as float32 safetensors: loading a GGUF each time would cost every worker 40 seconds."""
-    from safetensors.torch import save_model
+    from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     gguf = next(source.glob("*.gguf")).name
@@ -85,4 +85,6 @@ def _dequantise(source: Path, folder: Path) -> None:
     model.config.__dict__.pop("quantization_config", None)
     model.config.architectures = [type(model).__name__]
     model.config.save_pretrained(folder)
-    save_model(model, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    # The output layer shares the embedding's weights, which are kept under the name that every class reads.
+    weights = {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    save_file(weights, str(folder / "model.safetensors"), metadata={"format": "pt"})

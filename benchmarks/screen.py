@@ -1,7 +1,8 @@
 """From a changed text on an open page to the painted picture: this project, its peers and a floor, all in Streamlit.
 
     python benchmarks/screen.py                                  # everything; an hour on two quiet cores
-    python benchmarks/screen.py --tools tfmviz floor --ns 64     # a part of it, printed but not written down
+    python benchmarks/screen.py --models minilm                  # one model
+    python benchmarks/screen.py --tools tfmviz floor --ns 64     # a part, printed but not written to RESULTS.md
 
 Every measurement has a fresh Chromium and a text that no cache has seen; in each repetition the tools take turns. The
 servers and their models are warm. A tool that fails or takes too long is not tried with longer texts.
@@ -105,23 +106,24 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = _arguments()
-    with sync_playwright() as playwright:
-        starts = cold_starts(playwright, APP) if PRODUCT in options.tools else []
-        with ExitStack() as servers:
-            race = Race(playwright, servers, options)
-            seen = {model: race.model(model) for model in options.models}
-    body = "\n\n".join(
-        [
-            "## Screen",
-            report.machine("streamlit", "plotly", "torch", "transformers"),
-            *(screen_tables.model_section(model, visits, options.tools, options.ns) for model, visits in seen.items()),
-            screen_tables.cold_start_section(starts),
-            screen_tables.verdict(seen, starts, options.ns),
-        ]
-    )
-    print(body)
-    if (tuple(options.models), tuple(options.ns), tuple(options.tools)) == (MODELS, LENGTHS, tuple(TOOLS)):
-        report.write("screen", body)
+    whole = tuple(options.ns) == LENGTHS and tuple(options.tools) == tuple(TOOLS)
+    with sync_playwright() as playwright, ExitStack() as servers:
+        if PRODUCT in options.tools:
+            starts = cold_starts(playwright, APP)
+            _publish("cold start", screen_tables.cold_start_section(starts), write=whole)
+        race = Race(playwright, servers, options)
+        for model in options.models:
+            visits = race.model(model)
+            section = screen_tables.model_section(model, visits, options.tools, options.ns)
+            _publish(f"screen, {model}", section, write=whole)
+
+
+def _publish(name: str, body: str, *, write: bool) -> None:
+    """Print a section, and keep it in RESULTS.md unless the run was a part only."""
+    text = f"## {name.capitalize()}\n\n{report.machine('streamlit', 'plotly', 'torch', 'transformers')}\n\n{body}"
+    print(text, flush=True)
+    if write:
+        report.write(name, text)
 
 
 if __name__ == "__main__":
