@@ -12,11 +12,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from tfmviz.errors import NotEnoughMemory, OutOfRange, UnknownMask
+from tfmviz.errors import OutOfRange, UnknownMask
 from tfmviz.models.inputs import InputMaker, ModelInputs
 from tfmviz.models.limits import max_tokens
 from tfmviz.models.loading import Loaded
-from tfmviz.models.memory import available_bytes, predicted_bytes
+from tfmviz.models.memory import predicted_bytes, room_for
 from tfmviz.models.model import Ablation, Model
 from tfmviz.models.shapes import pass_shape, stack_shapes
 from tfmviz.text import Token, vocabulary_text
@@ -91,8 +91,9 @@ class HuggingFaceModel(Model):
         self._check_ablation(ablate)
         inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
         positions = self._predicted_positions(inputs)
-        with self._lock, torch.inference_mode():
-            self._check_memory(inputs, len(positions), hidden_states=hidden_states)
+        needed = self._needed_bytes(inputs, len(positions), hidden_states=hidden_states)
+        room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
+        with self._lock, room, torch.inference_mode():
             seen, logits = self._run(inputs, positions, ablate, hidden_states)
         predictions = None
         if logits is not None:
@@ -108,20 +109,18 @@ class HuggingFaceModel(Model):
                     f"and heads 0 to {first.n_heads - 1}."
                 )
 
-    def _check_memory(self, inputs: ModelInputs, n_logits: int, *, hidden_states: bool) -> None:
+    def _needed_bytes(self, inputs: ModelInputs, n_logits: int, *, hidden_states: bool) -> int:
         lengths = (len(inputs.tokens), len(inputs.target_tokens))
         stacks = {
             name: (shape, lengths[_SIDES[name][0]], lengths[_SIDES[name][1]]) for name, shape in self._stacks.items()
         }
-        needed = predicted_bytes(
+        return predicted_bytes(
             self._shape,
             stacks,
             n_logits=n_logits if self._speaks_in_part() else max(lengths),
             padded=any(token.is_padding for token in inputs.tokens),
             hidden_states=hidden_states,
         )
-        if needed > (free := available_bytes(self._module.device)):
-            raise NotEnoughMemory(needed, free, what=f"{lengths[0]:,} tokens in {self.name}")
 
     def _predicted_positions(self, inputs: ModelInputs) -> tuple[int, ...]:
         """Where the model is asked to speak: a decoder's last token, an encoder's masked ones, or else its last."""

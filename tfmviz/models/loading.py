@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfmviz.errors import CheckpointError, NotEnoughMemory, TfmvizError, UnsupportedModel
+from tfmviz.errors import CheckpointError, TfmvizError, UnsupportedModel
 from tfmviz.models.catalog import Kind
 from tfmviz.models.checkpoint import Checkpoint, inspect
 from tfmviz.models.kinds import auto_class, kind_of
-from tfmviz.models.memory import available_bytes
+from tfmviz.models.memory import room_for
 from tfmviz.models.progress import Meter, Report
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ def load_folder(
     """
     checkpoint = inspect(folder)
     n_bytes = checkpoint.n_values * dtype.itemsize
-    if n_bytes > (free := available_bytes(device)):
-        raise NotEnoughMemory(n_bytes, free, what=f"Loading {name}")
-    with LOADING, quiet_transformers(), Meter(report, "loading", n_bytes) as meter:
+    room = room_for(n_bytes, device, what=f"Loading {name}")
+    with room, LOADING, quiet_transformers(), Meter(report, "loading", n_bytes) as meter:
         config = _config(checkpoint, name)
         kind = kind_of(config, name)
         tokenizer = open_tokenizer(folder, name)
@@ -106,7 +105,14 @@ def _module(checkpoint: Checkpoint, config: Any, kind: Kind, name: str, dtype: t
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
+            ignore_mismatched_sizes=True,  # so that they are told by name below instead of in a log
             output_loading_info=True,
+        )
+    if info["mismatched_keys"]:
+        key, found, wanted = sorted(info["mismatched_keys"])[0]
+        raise CheckpointError(
+            f"{name}: its weights and its config do not belong together: {key} is {tuple(found)} and should be "
+            f"{tuple(wanted)}. Download or save the model again."
         )
     if "input_ids" not in python.signature(module.forward).parameters:
         raise UnsupportedModel(f"{name} ({config.model_type}) takes no text, so it has no text attention to show.")
@@ -137,28 +143,23 @@ def _sort_missing(module: Any, names: set[str]) -> tuple[bool, list[str]]:
 @contextlib.contextmanager
 def explained(name: str, part: str) -> Iterator[None]:
     """Say what went wrong while transformers read ``part``. Anything can: the files are other people's."""
-    import torch
-
     try:
         yield
     except TfmvizError:
         raise
     except ImportError as error:
-        raise UnsupportedModel(f"{name} needs a package that is not installed here: {_first_line(error)}") from error
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise CheckpointError(f"{name} does not fit in memory. Use a smaller model.") from error
+        raise UnsupportedModel(f"{name} needs a package that is not installed here: {_in_one_line(error)}") from error
     except Exception as error:
         text = str(error)
         if "trust_remote_code" in text or "does not recognize this architecture" in text:
             raise UnsupportedModel(
                 f"{name} is no model that transformers itself knows. Code that comes with a checkpoint is never run."
             ) from error
-        raise CheckpointError(f"{name}: {part} cannot be read: {_first_line(error)}") from error
+        raise CheckpointError(f"{name}: {part} cannot be read: {_in_one_line(error)}") from error
 
 
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(error).__name__
+def _in_one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 @contextlib.contextmanager

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
+from tfmviz.errors import NotEnoughMemory
+
 if TYPE_CHECKING:
     import torch
 
-# Measured with glibc's allocator on SmolLM2 and MiniLM, 64 to 2,048 tokens: the process grew by 0.9 to 1.5 times what
+# Measured with glibc's allocator on SmolLM2 and MiniLM, 64 to 2,048 tokens: the process grew by 0.5 to 1.5 times what
 # the tensors alone take at their highest point, and by a few megabytes on the shortest texts.
 SCATTER = 1.5
 FLOOR = 8_000_000
@@ -38,6 +42,28 @@ def available_bytes(device: torch.device) -> int:
     free = psutil.virtual_memory().available
     limit = _container_left()
     return free if limit is None else min(free, limit)
+
+
+@contextlib.contextmanager
+def room_for(needed: int, device: torch.device, *, what: str) -> Iterator[None]:
+    """Refuse what will not fit before it starts; say the same where it runs out of memory after all.
+
+    Raises:
+        NotEnoughMemory: with ``needed`` and what is free; its sentence begins with ``what``.
+    """
+    import torch
+
+    if needed > (free := available_bytes(device)):
+        raise NotEnoughMemory(needed, free, what=what)
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        # on the CPU torch says it with a plain RuntimeError
+        if type(error) is RuntimeError and "allocate memory" not in str(error):
+            raise
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise NotEnoughMemory(needed, available_bytes(device), what=what) from error
 
 
 def _container_left() -> int | None:

@@ -15,7 +15,7 @@ import torch
 
 import tfmviz
 from tfmviz.errors import CheckpointError, NotEnoughMemory, TfmvizError, UnsupportedModel
-from tfmviz.models import loading
+from tfmviz.models import memory
 from tfmviz.models.checkpoint import inspect
 
 Saved = Callable[[str], Path]
@@ -182,7 +182,7 @@ def test_an_adapter_is_refused(folder: Path) -> None:
 def test_weights_that_do_not_fit_in_memory_are_refused_before_they_are_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "available_bytes", lambda _: 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda _: 1000)
     with pytest.raises(NotEnoughMemory, match="Loading damaged"):
         tfmviz.load_model(folder, device="cpu")
 

@@ -15,7 +15,7 @@ import torch
 
 import tfmviz
 from tfmviz.errors import CheckpointError, NotEnoughMemory
-from tfmviz.models import gguf as unpacking
+from tfmviz.models import memory
 from tfmviz.models.gguf import unpacked
 from tfmviz.models.progress import Progress
 from tfmviz.models.sources import locate
@@ -184,7 +184,7 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path, private_cache: Path
 
 
 def test_unpacking_that_does_not_fit_is_refused_before_it_starts(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "available_bytes", lambda _: 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda _: 1000)
     with pytest.raises(NotEnoughMemory, match=r"Unpacking tiny\.gguf"):
         unpacked(file)
 

@@ -15,8 +15,8 @@ import torch
 
 import tfmviz
 from tfmviz.errors import NotEnoughMemory
-from tfmviz.models import huggingface, memory
-from tfmviz.models.memory import FLOOR, SCATTER, PassShape, StackShape, available_bytes, predicted_bytes
+from tfmviz.models import memory
+from tfmviz.models.memory import FLOOR, SCATTER, PassShape, StackShape, available_bytes, predicted_bytes, room_for
 
 Saved = Callable[[str], Path]
 ROOT = Path(__file__).resolve().parents[3]
@@ -81,7 +81,7 @@ def test_what_is_kept_doubles_with_the_text_and_weights_quadruple() -> None:
 
 def test_a_pass_that_would_not_fit_is_refused_with_the_numbers(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tfmviz.load_model(saved("llama"), device="cpu")
-    monkeypatch.setattr(huggingface, "available_bytes", lambda _: 1_000_000)
+    monkeypatch.setattr(memory, "available_bytes", lambda _: 1_000_000)
     with pytest.raises(NotEnoughMemory) as caught:
         model.trace("The cat sat.")
     assert caught.value.available == 1_000_000
@@ -91,7 +91,7 @@ def test_a_pass_that_would_not_fit_is_refused_with_the_numbers(saved: Saved, mon
 def test_a_refused_pass_leaves_the_model_usable(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tfmviz.load_model(saved("llama"), device="cpu")
     with monkeypatch.context() as patch:
-        patch.setattr(huggingface, "available_bytes", lambda _: 0)
+        patch.setattr(memory, "available_bytes", lambda _: 0)
         with pytest.raises(NotEnoughMemory):
             model.trace("The cat sat.")
     assert len(model.trace("The cat sat.").tokens) > 3
@@ -112,3 +112,16 @@ def test_a_container_without_limit_leaves_what_the_system_has(tmp_path: Path, mo
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     total = psutil.virtual_memory().total
     assert 0 < available_bytes(torch.device("cpu")) <= total
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA"), MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_running_out_after_all_is_told_the_same_way(error: Exception) -> None:
+    with pytest.raises(NotEnoughMemory, match="10 tokens"), room_for(1, torch.device("cpu"), what="10 tokens"):
+        raise error
+
+
+def test_other_errors_pass() -> None:
+    with pytest.raises(RuntimeError, match="something else"), room_for(1, torch.device("cpu"), what="10 tokens"):
+        raise RuntimeError("something else")
