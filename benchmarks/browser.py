@@ -228,5 +228,5 @@ def _tab_bytes() -> int:
         with suppress(psutil.Error, OSError):
             if "--type=renderer" in process.cmdline():
                 status = Path(f"/proc/{process.pid}/status").read_text()
-                peaks.append(1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1]))
+                peaks += [1024 * int(kilobytes) for kilobytes in re.findall(r"VmHWM:\s+(\d+)", status)]
     return max(peaks)

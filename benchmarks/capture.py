@@ -74,7 +74,12 @@ def measure(model: str, n: int, options: argparse.Namespace) -> Measured:
     traced = _work(sys.executable, task | {"measure": "seconds", "methods": ["plain", "trace"]})
     eager = _work(sys.executable, task | {"measure": "seconds", "methods": ["plain", "eager"]})
     lens = _work(peer, task | {"measure": "seconds", "methods": ["plain", "transformer_lens"]})
-    pythons = {"plain": sys.executable, "trace": sys.executable, "eager": sys.executable, "transformer_lens": peer}
+    pythons: dict[str, Path | str] = {
+        "plain": sys.executable,
+        "trace": sys.executable,
+        "eager": sys.executable,
+        "transformer_lens": peer,
+    }
     return Measured(
         model=model,
         n=n,

@@ -39,7 +39,7 @@ def peer_python() -> Path:
         return python
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", DATA / "venv"], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "-r", REQUIREMENTS]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)]
     plan = subprocess.run([*pip, "--dry-run", "--report", "-"], check=True, capture_output=True, text=True).stdout
     if '"nvidia-' in plan and "+cpu" in version("torch"):
         raise RuntimeError("pip would install CUDA libraries; give it an index or constraint with a CPU torch 2.13.0")

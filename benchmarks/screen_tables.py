@@ -16,7 +16,7 @@ MAX_FLOOR_RATIO = 1.5
 FASTER_FROM = 64
 MAX_ATLAS_BYTES = 1_200_000
 MAX_MAP_BYTES = 1_500_000
-MAX_CLICK_MS = 200
+MAX_CLICK_MS = 200.0
 FRAME_MS = 1000 / 60
 MAX_FIRST_PAGE_S = 3.0
 _MB = 1e6
@@ -133,8 +133,8 @@ def _faults(model: str, visits: Visits, n: int) -> list[str]:
         sent = max(one.largest.get(key, 0) for one in seen)
         if not 0 < sent <= most:
             faults.append(f"{where}: the message of {key} had {sent:,} bytes, not 1 to {most:,}")
-    for name, most in (("clicks", MAX_CLICK_MS), ("hovers", FRAME_MS)):
+    for name, longest in (("clicks", MAX_CLICK_MS), ("hovers", FRAME_MS)):
         values = _all(seen, name)
-        if not values or median(values) > most:
-            faults.append(f"{where}: {name} took {_spread(values)} ms, not {most:.0f}")
+        if not values or median(values) > longest:
+            faults.append(f"{where}: {name} took {_spread(values)} ms, not {longest:.0f}")
     return faults

@@ -54,4 +54,4 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.02)
-    raise RuntimeError(f"no Streamlit server: {server.args}")
+    raise RuntimeError(f"no Streamlit server: {server.args!r}")
