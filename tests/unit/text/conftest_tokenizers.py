@@ -12,6 +12,7 @@ CORPUS = [
     "numbers 123 4567 and punctuation !? , . ( ) '",
     "Hello Hello hello  spaces\ttabs\nnewlines",
     "日本語 한국어 שלום عربي",
+    "a cat " * 20,  # often enough to be a token whichever of two equal merges training takes first
 ] * 4
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 

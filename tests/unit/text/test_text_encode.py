@@ -172,7 +172,8 @@ def test_a_blank_that_nobody_typed_covers_nothing(tokenizers, name):
 
 def test_byte_fallback_pieces_are_the_character(tokenizers):
     tokens = typed(encode(tokenizers("gemma-like"), "a 🙂"))
-    assert [(t.text, t.is_piece) for t in tokens] == [("a", False), (" ", False)] + [("🙂", True)] * 4
+    assert [(t.text, t.is_piece) for t in tokens[-4:]] == [("🙂", True)] * 4
+    assert "".join(t.text for t in tokens[:-4]) == "a "
 
 
 def test_trimmed_offsets_get_their_blank_back(tokenizers):
