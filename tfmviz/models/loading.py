@@ -19,7 +19,8 @@ from tfmviz.models.progress import Meter, Report
 if TYPE_CHECKING:
     import torch
 
-# transformers switches weight initialisation off for the whole process while it builds a model.
+# While transformers builds a model it changes things for the whole process: weight tying, initialisation, torch's
+# default float format. Whoever builds a module of any kind holds this.
 LOADING = threading.RLock()
 
 
