@@ -17,12 +17,16 @@ if str(ROOT) not in sys.path:
 
 from tfmviz.ui import inputs, style  # noqa: E402 - the path must be there first
 
+page = st.navigation(
+    [
+        st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore", default=True),
+        st.Page(ROOT / "pages" / "training.py", title="Training", url_path="training"),
+    ]
+)
 # A favicon given as an icon's name would be fetched from Google; a file is not.
-st.set_page_config(page_title="tfmviz", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide")
+st.set_page_config(page_title=f"{page.title} · tfmviz", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide")
 st.logo(str(ROOT / "assets" / "wordmark.svg"), size="large", icon_image=str(ROOT / "assets" / "logo.svg"))
 style.apply()
-
-page = st.navigation([st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore", default=True)])
 with st.sidebar:
     st.session_state["request"] = inputs.shared()
 page.run()

@@ -18,10 +18,8 @@ from tfmviz.models.sources import locate
 from tfmviz.ui import cache
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 
-TEXTS = [
-    f"Visitor {i} writes about {word} and {i * 7} other things."
-    for i, word in enumerate(["ab", "cd", "ef", "gh", "ij"] * 5)
-]
+WORDS = ("rivers", "stones", "late trains", "old bread", "nothing")
+TEXTS = [f"Visitor {i} writes about {WORDS[i % 5]} and {i * 7} other things." for i in range(25)]
 
 
 @pytest.fixture(scope="module")

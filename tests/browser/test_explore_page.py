@@ -1,0 +1,218 @@
+"""The Explore page in a real Chromium: links, clicks, keys, and what stays when something fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tfmviz.models import Model
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+TEXT = "The cat sat on the mat, and the dog on the cat."
+SLOW = 120_000  # the first page of a fresh server imports torch and loads a model
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def explore(serve: Callable[[Path], str], visit: Open) -> Open:
+    """Open the page with this address and wait for its picture."""
+
+    def open_page(address: str = "", **options: Any) -> Page:
+        page = visit(serve(APP) + "/" + address, **options)
+        wait_for_map(page)
+        return page
+
+    return open_page
+
+
+def wait_for_map(page: Page, title: str | None = None) -> None:
+    page.wait_for_function(
+        """(title) => {
+            const atlas = document.querySelector(".st-key-atlas [data-ready]");
+            const maps = [...document.querySelectorAll(".st-key-head_map")];
+            const drawn = maps.length === 1 && maps[0].querySelector(".heatmaplayer image");
+            return atlas && drawn && (!title || maps[0].querySelector(".gtitle").textContent.startsWith(title));
+        }""",
+        arg=title,
+        timeout=SLOW,
+    )
+
+
+def ready(page: Page) -> str:
+    return page.locator(".st-key-atlas [data-ready]").get_attribute("data-ready") or ""
+
+
+def type_text(page: Page, text: str, n_tokens: int) -> None:
+    box = page.get_by_label("Text", exact=True)
+    box.fill(text)
+    box.press("Control+Enter")
+    page.wait_for_function(
+        """(n) => document.querySelector(".st-key-atlas [data-ready]").dataset.ready.endsWith("x" + n)""", arg=n_tokens
+    )
+    page.wait_for_function(
+        """(n) => document.querySelectorAll(".st-key-head_map").length === 1 &&
+                  document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z.length === n""",
+        arg=n_tokens,
+    )
+
+
+def drawn_weights(page: Page) -> np.ndarray:
+    """The numbers in the map as the browser has them."""
+    rows = page.evaluate(
+        """() => [...document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z]
+                  .map((row) => [...row].map((value) => Number.isFinite(value) ? value : -1))"""
+    )
+    return np.array(rows, dtype=np.float32)
+
+
+def picker(page: Page, key: str) -> str:
+    return page.locator(f".st-key-{key} input").input_value()
+
+
+def test_the_first_page_has_a_picture_and_no_default_is_in_its_address(explore: Open) -> None:
+    page = explore()
+    assert ready(page).startswith("6x12x")
+    assert "?" not in page.url
+    expect(page.get_by_text("What you see")).to_be_visible()
+    expect(page).to_have_title("Explore · tfmviz")
+
+
+def test_a_link_opens_the_same_text_model_layer_and_head(explore: Open, smollm2: Model) -> None:
+    text = "Rivers & stones = 100% “old”?"
+    page = explore(f"?text={quote(text)}&model=smollm2&layer=4&head=2")
+    assert page.get_by_label("Text", exact=True).input_value() == text
+    assert (picker(page, "model"), picker(page, "layer"), picker(page, "head")) == ("smollm2", "4", "2")
+    expected = smollm2.trace(text)["self"].weights(4, 2).numpy()
+    drawn = drawn_weights(page)
+    past = np.tri(len(expected), dtype=bool)
+    assert np.abs(drawn - expected)[past].max() < 1e-5
+    assert (drawn[~past] == -1).all()
+
+
+def test_what_is_typed_goes_into_the_address_and_a_second_browser_sees_the_same(
+    explore: Open, visit: Open, minilm: Model
+) -> None:
+    page = explore("?layer=3&head=4")
+    type_text(page, TEXT, len(minilm.tokenize(TEXT)))
+    page.wait_for_function("() => location.search.includes('cat')")
+    other = visit(page.url)
+    wait_for_map(other, "L3 H4")
+    assert other.get_by_label("Text", exact=True).input_value() == TEXT
+    assert np.array_equal(drawn_weights(other), drawn_weights(page))
+
+
+def click_head(page: Page, layer: int, head: int) -> None:
+    """Click a head by its place among the 6 x 12, found by what the atlas says under the pointer."""
+    canvas = page.locator(".st-key-atlas canvas").first
+    box = canvas.bounding_box()
+    assert box is not None
+    status = page.locator(".st-key-atlas .status")
+    for x in np.linspace(box["width"] * (head + 0.6) / 12.8, box["width"] * (head + 1.6) / 12.8, 6):
+        page.mouse.move(box["x"] + float(x), box["y"] + 22 + (box["height"] - 22) * (layer + 0.5) / 6)
+        if status.inner_text().startswith(f"L{layer} H{head}"):
+            page.mouse.down()
+            page.mouse.up()
+            return
+    raise AssertionError(f"L{layer} H{head} was not found under the pointer")
+
+
+def test_a_click_in_the_atlas_moves_map_pickers_and_address(explore: Open, minilm: Model) -> None:
+    page = explore(f"?text={quote(TEXT)}")
+    click_head(page, 4, 9)
+    wait_for_map(page, "L4 H9")
+    assert np.abs(drawn_weights(page) - minilm.trace(TEXT)["self"].weights(4, 9).numpy()).max() < 1e-6
+    assert (picker(page, "layer"), picker(page, "head")) == ("4", "9")
+    page.wait_for_function("() => location.search.includes('layer=4') && location.search.includes('head=9')")
+
+
+def test_a_picker_moves_the_ring_in_the_atlas(explore: Open) -> None:
+    page = explore(f"?text={quote(TEXT)}")
+    page.locator(".st-key-layer input").click()
+    page.locator("[role=option]").get_by_text("5", exact=True).click()
+    wait_for_map(page, "L5 ")
+    expect(page.locator(".st-key-atlas .status")).to_contain_text("L5 ")
+
+
+def test_arrow_keys_and_enter_choose_a_head(explore: Open) -> None:
+    page = explore(f"?text={quote(TEXT)}&layer=1&head=1")
+    page.locator(".st-key-atlas [role=application]").focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for_map(page, "L2 H2")
+
+
+def test_a_click_does_not_send_the_overview_again(explore: Open) -> None:
+    page = explore(f"?text={quote('many words ' * 60)}")
+    sizes: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: sizes.append(len(data))))
+    version = page.locator(".st-key-atlas [data-version]").get_attribute("data-version")
+    click_head(page, 1, 2)
+    wait_for_map(page, "L1 H2")
+    assert page.locator(".st-key-atlas [data-version]").get_attribute("data-version") == version
+
+
+def test_an_error_keeps_the_text_and_the_last_picture(explore: Open, minilm: Model) -> None:
+    page = explore(f"?text={quote(TEXT)}")
+    before = page.locator(".st-key-atlas [data-version]").get_attribute("data-version")
+    box = page.get_by_label("Text", exact=True)
+    long = "One more sentence about rivers and stones. " * 120
+    box.fill(long)
+    box.press("Control+Enter")
+    expect(page.get_by_text("the last token border that fits")).to_be_visible()
+    assert page.locator(".st-key-atlas [data-version]").get_attribute("data-version") == before
+    assert box.input_value() == long
+    page.get_by_role("button", name="Cut after character").click()
+    expect(page.get_by_text("the last token border that fits")).to_have_count(0)
+    page.wait_for_function(
+        "(n) => document.querySelector('.st-key-atlas [data-ready]').dataset.ready === '6x12x' + n",
+        arg=minilm.max_tokens,
+    )
+
+
+def test_nonsense_in_the_address_opens_the_page_and_is_answered(explore: Open) -> None:
+    page = explore("?layer=99&head=abc&threshold=-3&rows=perhaps&part=C&stack=none&heads=L99+H1&nothing=1")
+    said = page.get_by_text("The address asks for layer “99”")
+    expect(said).to_be_visible()
+    assert "layer" not in page.url
+
+
+def test_two_browsers_on_two_texts_in_turns(explore: Open, minilm: Model) -> None:
+    pages = [explore("?layer=1&head=3"), explore("?layer=1&head=3")]
+    for turn in range(10):
+        for i, page in enumerate(pages):
+            text = f"Page {i}" + " and on" * (turn + 1 + 12 * i)
+            type_text(page, text, len(minilm.tokenize(text)))
+    for i, page in enumerate(pages):
+        text = f"Page {i}" + " and on" * (10 + 12 * i)
+        assert np.abs(drawn_weights(page) - minilm.trace(text)["self"].weights(1, 3).numpy()).max() < 1e-6
+
+
+@pytest.mark.parametrize("model", ["minilm", "smollm2"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(explore: Open, model: str) -> None:
+    page = explore(f"?model={model}", width=390, height=844, touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("(node) => node.scrollWidth") <= 390
+    too_wide = page.evaluate(
+        """() => [...document.querySelectorAll("[data-testid=stMain] [data-testid=stElementContainer]")]
+                  .filter((node) => node.getBoundingClientRect().right > 391).map((node) => node.className)"""
+    )
+    assert too_wide == []
+
+
+def test_the_picture_is_above_the_fold_of_a_laptop(explore: Open) -> None:
+    page = explore()
+    atlas = page.locator(".st-key-atlas canvas").first.bounding_box()
+    chart = page.locator(".st-key-head_map .heatmaplayer image").bounding_box()
+    assert atlas is not None
+    assert chart is not None
+    assert atlas["y"] + atlas["height"] <= 900
+    assert chart["y"] + chart["height"] <= 900
+    assert atlas["width"] >= 500
