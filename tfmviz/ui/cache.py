@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfmviz.analysis.head_notes import HeadNotes, head_notes
+from tfmviz.ui import training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
@@ -69,10 +71,15 @@ _traces: Shelf[TraceRequest, Traced] = Shelf(
     workers=4,
     name="trace",
 )
+_notes: Shelf[TraceRequest, dict[str, HeadNotes]] = Shelf(
+    budget=1, most=256, weigh=lambda _: 0, workers=1, name="notes"
+)
 
 
 def model_job(request: ModelRequest) -> Job[Model]:
     """The job that loads a model, or that has loaded it."""
+    if training_models.is_ours(request):
+        return training_models.job(request)
 
     def make(job: Job[Model]) -> Model:
         job.report(Step(what="Starting PyTorch"))
@@ -95,12 +102,25 @@ def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
 
     def make(job: Job[Traced]) -> Traced:
         job.report(Step(what="Running the model"))
-        trace = model.trace(request.text, pair=request.pair, target=request.target)
-        overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
-        reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
-        return Traced(trace=trace, overviews=overviews, reachable=reachable)
+        return overviewed(model.trace(request.text, pair=request.pair, target=request.target))
 
     return _traces.ask(request, make)
+
+
+def overviewed(trace: Trace) -> Traced:
+    """A trace with what the atlas shows of it."""
+    overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
+    reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
+    return Traced(trace=trace, overviews=overviews, reachable=reachable)
+
+
+def notes_job(request: TraceRequest, made: Traced) -> Job[dict[str, HeadNotes]]:
+    """The job that finds out what every head of a trace does; it starts once the picture is on its way."""
+
+    def make(job: Job[dict[str, HeadNotes]]) -> dict[str, HeadNotes]:
+        return {name: head_notes(stack) for name, stack in made.trace.stacks.items()}
+
+    return _notes.ask(request, make)
 
 
 def traced(request: TraceRequest) -> Traced:
@@ -125,13 +145,14 @@ def loaded_models() -> list[str]:
 
 def is_loaded(request: ModelRequest) -> bool:
     """Whether the model is in memory, so that the page can ask it without waiting."""
-    return request in _models.keys()  # noqa: SIM118
+    return bool(request.private) or request in _models.keys()  # noqa: SIM118
 
 
 def clear() -> None:
     """Forget every model and trace; for tests."""
     _models.clear()
     _traces.clear()
+    _notes.clear()
 
 
 def _reachable(stack: AttentionStack, overview: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from tfmviz.models.catalog import find
 from tfmviz.models.sources import offered
-from tfmviz.ui import address, cache
+from tfmviz.ui import address, cache, training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.samples import samples
 
@@ -68,7 +68,7 @@ def _take_sample() -> None:
 
 def model_box() -> ModelRequest:
     """Which model, and on which device."""
-    names = [entry.name for entry in offered()]
+    names = [*(entry.name for entry in offered()), *training_models.names()]
     typed = st.session_state.get("model") or address.asked("model")
     name = st.selectbox(
         "Model",
@@ -80,6 +80,8 @@ def model_box() -> ModelRequest:
     )
     if (entry := find(name or "")) is not None:
         st.caption(f"{entry.title}. {entry.shows}")
+    elif (trained := training_models.find(name or "")) is not None:
+        st.caption(f"{trained.title}. Yours alone, until you close this page.")
     asked = st.session_state.get("device") or address.asked("device")
     device = st.selectbox(
         "Device",
@@ -89,7 +91,7 @@ def model_box() -> ModelRequest:
         accept_new_options=True,
         help="auto takes the best there is: a CUDA card, else Apple's MPS, else the CPU.",
     )
-    return ModelRequest(name=(name or "").strip(), device=(device or "auto").strip())
+    return training_models.request((name or "").strip(), (device or "auto").strip())
 
 
 def second_box(key: str, label: str, placeholder: str) -> str:

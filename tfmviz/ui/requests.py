@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelRequest:
-    """A model on a device."""
+    """A model on a device.
+
+    Attributes:
+        name: as `load_model` takes it.
+        device: likewise.
+        private: of a model that one visitor trained: the token by which nobody else can ask for it.
+    """
 
     name: str
     device: str = "auto"
+    private: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
