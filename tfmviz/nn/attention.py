@@ -133,6 +133,9 @@ def fused(
         hidden = scoring.mask.block(rows, cols)
         if scoring.bias is not None:
             hidden = scoring.bias.block(rows, cols).masked_fill(~hidden, -torch.inf)
+    if query.device.type != "cpu":
+        # a GPU's kernel for float32 knows no shared heads, and without it PyTorch would store all weights
+        key, value = share_heads(key, query.shape[1]), share_heads(value, query.shape[1])
     return F.scaled_dot_product_attention(
         query,
         key,

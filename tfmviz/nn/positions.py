@@ -17,11 +17,11 @@ def sinusoidal(positions: Int[Tensor, "*b n"], d_model: int, base: float = 10_00
 
     Source: Vaswani et al. 2017, section 3.5.
     """
-    even = torch.arange(0, d_model, 2, device=positions.device)
-    # float64: at position 1,000,000 an angle in float32 is off by 0.06
-    angles = positions[..., None].double() / base ** (even.double() / d_model)
+    even = torch.arange(0, d_model, 2).double()
+    # float64, which some devices lack: at position 1,000,000 an angle in float32 is off by 0.06
+    angles = positions[..., None].cpu().double() / base ** (even / d_model)
     pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
-    return pairs.flatten(-2)[..., :d_model].float()
+    return pairs.flatten(-2)[..., :d_model].float().to(positions.device)
 
 
 def positions_of(tokens: Int[Tensor, "b n"], first: int = 0) -> Int[Tensor, " n"]:
