@@ -195,22 +195,23 @@ class LayerAttention:
         shares = [block.sink for block in self.blocks(self.one(head), rows) if block.sink is not None]
         return torch.cat([share[0] for share in shares]).cpu() if shares else torch.zeros(rows.numel())
 
-    def blocks(self, heads: slice, rows: Tensor, *, multiple: int = 1, row_multiple: int = 1) -> Iterator[WeightBlock]:
+    def blocks(self, heads: slice, rows: Tensor) -> Iterator[WeightBlock]:
         """The weights of ``rows``, some rows at a time, in order.
 
         Args:
             heads: ``slice(h, h + 1)`` or ``slice(None)``.
             rows: int64 positions on the CPU.
-            multiple: see :meth:`Source.block`.
-            row_multiple: blocks hold a multiple of so many rows, but for the last.
         """
+        for part in self.row_blocks(heads, rows):
+            with torch.no_grad():
+                block = self.known.block(heads, part, self.known.view(part))
+            yield block
+
+    def row_blocks(self, heads: slice, rows: Tensor, *, multiple: int = 1) -> Iterator[Tensor]:
+        """``rows`` in pieces whose weights are held at once: a multiple of so many rows, but for the last."""
         n_heads = self.n_heads if heads.start is None else 1
         size = max(BLOCK_WEIGHTS // (n_heads * self.n_keys), 1)
-        size = max(size // row_multiple * row_multiple, row_multiple)
-        for part in in_blocks(rows, size):
-            with torch.no_grad():
-                block = self.known.block(heads, part, self.known.view(part, multiple=multiple))
-            yield block
+        return in_blocks(rows, max(size // multiple * multiple, multiple))
 
     def one(self, head: int) -> slice:
         """One head, as :meth:`blocks` takes it; raises OutOfRange."""

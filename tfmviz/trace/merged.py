@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfmviz.trace.layer import LayerAttention
-from tfmviz.trace.mask import View
+from tfmviz.trace.mask import MaskRule, View
 from tfmviz.trace.source import QueriesAndKeys, WeightBlock
 
 Layers = dict[str, list[LayerAttention | None]]
@@ -44,6 +44,11 @@ class SomeKeys:
     @property
     def n_keys(self) -> int:
         return self.last - self.first
+
+    @property
+    def mask(self) -> MaskRule | None:
+        """Of the whole."""
+        return self.whole.mask
 
     def view(self, rows: Tensor, *, multiple: int = 1) -> View:
         """See :class:`Source`."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from tfmviz.errors import NoAttention, OutOfRange
 from tfmviz.text import Token
 from tfmviz.trace.layer import LayerAttention, nbytes
-from tfmviz.trace.overview import block_length, block_maxima
+from tfmviz.trace.overview import Overviewer, block_length
 from tfmviz.trace.positions import Selection, positions
 
 
@@ -101,9 +101,10 @@ class AttentionStack:
         n_rows = -(-len(self.query_tokens) // block_length(len(self.query_tokens), size))
         n_cols = -(-len(self.key_tokens) // block_length(len(self.key_tokens), size))
         out = torch.zeros(self.n_layers, self.n_heads, n_rows, n_cols, dtype=torch.uint8)
+        overviewer = Overviewer(size)
         for place, layer in zip(out, self.layers, strict=True):
             if layer.has_attention:
-                small = block_maxima(layer, size)
+                small = overviewer.block_maxima(layer)
                 place[: small.shape[0], : small.shape[1], : small.shape[2]] = small
         return out
 
