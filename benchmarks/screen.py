@@ -41,7 +41,8 @@ class Race:
         self.options = options
         self.cdn = peers.cdn_files()
         self.product = servers.enter_context(serve(sys.executable, APP)) if PRODUCT in options.tools else ""
-        self.peer = servers.enter_context(serve(peers.peer_python(), PEER_PAGE))
+        others = set(options.tools) - {PRODUCT}
+        self.peer = servers.enter_context(serve(peers.peer_python(), PEER_PAGE)) if others else ""
         self.variant = 0
 
     def address(self, tool: Tool, model: str) -> str:
