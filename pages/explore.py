@@ -12,3 +12,5 @@ if shown is not None:
     with frame.picture:
         picture.draw(shown)
 explore.theory()
+if shown is not None:
+    picture.annotate(shown)

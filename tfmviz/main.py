@@ -17,10 +17,25 @@ if str(ROOT) not in sys.path:
 
 from tfmviz.ui import inputs, style  # noqa: E402 - the path must be there first
 
+# In the order of the menu; a page that this version does not have yet is left out.
+PAGES = {
+    "explore": "Explore",
+    "inside": "Inside a layer",
+    "masks": "Masks",
+    "positions": "Positions",
+    "memory": "Memory",
+    "compare": "Compare",
+    "architectures": "Architectures",
+    "heads": "Heads",
+    "training": "Training",
+    "pitfalls": "Pitfalls",
+}
+files = {name: ROOT / "pages" / f"{name}.py" for name in PAGES}
 page = st.navigation(
     [
-        st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore", default=True),
-        st.Page(ROOT / "pages" / "training.py", title="Training", url_path="training"),
+        st.Page(file, title=PAGES[name], url_path=name, default=name == "explore")
+        for name, file in files.items()
+        if file.is_file()
     ]
 )
 # A favicon given as an icon's name would be fetched from Google; a file is not.

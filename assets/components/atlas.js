@@ -51,6 +51,7 @@ class Atlas {
     on("blur", () => this.focus(null));
     on("wheel", (event) => this.wheel(event), { passive: false });
     document.addEventListener("tfmviz:chosen", (event) => this.told(event.detail), { signal: this.stop.signal });
+    document.addEventListener("tfmviz:noted", (event) => this.noted(event.detail), { signal: this.stop.signal });
   }
 
   /** Take what Python sent. The same version changes nothing; another theme repaints. */
@@ -184,6 +185,13 @@ class Atlas {
     const box = layer >= 0 && head >= 0 && this.layout?.box(layer, head);
     if (box) this.stage.reveal({ ...box, width: box.size, height: box.size, marginTop: this.layout.top });
     this.stage.schedule();
+    this.say();
+  }
+
+  /** Python says what each head does, some time after it sent the picture. Of another picture it says nothing. */
+  noted({ key, about, roles, strongest }) {
+    if (!this.model || key !== this.key || about !== this.model.name) return;
+    Object.assign(this.model, { roles, strongest });
     this.say();
   }
 

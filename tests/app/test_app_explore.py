@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,8 @@ from conftest import component, figure_of, map_weights, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model
+from tfmviz.ui import cache
+from tfmviz.ui.requests import ModelRequest, TraceRequest
 
 Open = Callable[..., AppTest]
 TEXT = "The cat sat on the mat, and the dog on the cat."
@@ -134,3 +137,23 @@ def test_what_the_trace_keeps_is_said_in_bytes(explore: Open, smollm2: Model) ->
 
 def test_the_map_is_named_after_its_head(explore: Open) -> None:
     assert figure_of(explore(text=TEXT, layer="4", head="9"))["layout"]["title"]["text"] == "L4 H9"
+
+
+def test_the_atlas_is_told_what_every_head_does(explore: Open, minilm: Model) -> None:
+    at = explore(text=TEXT)
+    request = TraceRequest(model=ModelRequest(name="minilm"), text=TEXT)
+    cache.notes_job(request, cache.traced(request)).future.result(60)  # a slow machine's page does not wait for it
+    at.run()
+    told = [json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.json and "roles" in e.proto.json]
+    assert len(told) == 1
+    assert told[0]["about"] == f"6x12x{len(minilm.tokenize(TEXT))}"
+    assert told[0]["roles"][0][2].startswith("previous 0.")
+    tokens, stack = minilm.trace(TEXT).tokens, minilm.trace(TEXT)["self"]
+    for layer, head in ((0, 0), (3, 5), (5, 11)):
+        weights = stack.weights(layer, head).numpy()
+        query, key = np.unravel_index(weights.argmax(), weights.shape)
+        assert told[0]["strongest"][layer][head] == [
+            tokens[query].text,
+            tokens[key].text,
+            pytest.approx(float(weights.max()), abs=1e-6),
+        ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from tfmviz.text.token import Token
 
@@ -48,7 +48,7 @@ class WeightSource(Protocol):
         """The columns."""
         ...
 
-    def weights(self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None) -> Tensor:
+    def weights(self, layer: int, head: int, rows: Any = None, cols: Any = None) -> Tensor:
         """float32 [rows, cols]."""
         ...
 
@@ -79,20 +79,36 @@ def head_role(stack: WeightSource, layer: int, head: int) -> HeadRole:
     Raises:
         NoAttention: if the layer has no attention.
     """
-    return _measure(lambda rows: stack.weights(layer, head, rows=rows), Rules.of(stack.query_tokens, stack.key_tokens))
+    rules, n = Rules.of(stack.query_tokens, stack.key_tokens), len(stack.query_tokens)
+    return _measure(lambda rows: stack.weights(layer, head, rows=rows)[None], rules, _blocks(n))[0]
+
+
+def head_roles(stack: WeightSource, layer: int, heads: Sequence[int], *, most_rows: int = 128) -> list[HeadRole]:
+    """Measure the roles of several heads at once, on at most so many rows, evenly spread over the text."""
+    import torch
+
+    rules, n = Rules.of(stack.query_tokens, stack.key_tokens), len(stack.query_tokens)
+    rows = torch.arange(n) if n <= most_rows else torch.linspace(0, n - 1, most_rows).round().long()
+    return _measure(lambda some: torch.stack([stack.weights(layer, head, rows=some) for head in heads]), rules, [rows])
 
 
 def role_of_weights(weights: Tensor, queries: Sequence[Token], keys: Sequence[Token]) -> HeadRole:
     """Measure the role that weights float32 [q, k] show, such as an average over heads or a part of a map."""
-    return _measure(lambda rows: weights[rows], Rules.of(queries, keys))
+    return _measure(lambda rows: weights[None, rows], Rules.of(queries, keys), _blocks(len(queries)))[0]
 
 
-def _measure(weights: Callable[[slice], Tensor], rules: Rules) -> HeadRole:
-    total, n = _Sums(), len(rules.choosing)
-    for start in range(0, n, ROWS_AT_ONCE):
-        rows = slice(start, min(start + ROWS_AT_ONCE, n))
+def _blocks(n: int) -> list[Tensor]:
+    import torch
+
+    return list(torch.arange(n).split(ROWS_AT_ONCE)) if n else []
+
+
+def _measure(weights: Callable[[Tensor], Tensor], rules: Rules, blocks: Sequence[Tensor]) -> list[HeadRole]:
+    """Roles from weights float32 [h, rows, k], for blocks of rows."""
+    total = _Sums()
+    for rows in blocks:
         total.add(weights(rows), rules.block(rows), rules.choosing[rows])
-    return total.role()
+    return total.roles()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,11 +144,11 @@ class Rules:
             aligned=tuple(queries) == tuple(keys),
         )
 
-    def block(self, rows: slice) -> dict[Role, Tensor]:
+    def block(self, rows: Tensor) -> dict[Role, Tensor]:
         """Which keys each rule marks for these rows: bool [rows, k]."""
         import torch
 
-        query = torch.arange(rows.start, rows.stop)[:, None]
+        query = rows[:, None]
         key = torch.arange(len(self.key_ids))[None]
         every = torch.ones(len(query), 1, dtype=torch.bool)
         marks: dict[Role, Tensor] = {
@@ -155,53 +171,60 @@ class Rules:
 
 
 class _Sums:
-    """Running sums over blocks of rows."""
+    """Running sums over blocks of rows, for each head: float64 [h]."""
 
     def __init__(self) -> None:
-        self.n = 0
-        self.entropy = 0.0
-        self.strongest = 0.0
-        self.spoken_of: dict[Role, int] = dict.fromkeys(RULES, 0)
-        self.weight: dict[Role, float] = dict.fromkeys(RULES, 0.0)
-        self.hits: dict[Role, int] = dict.fromkeys(RULES, 0)
+        self.n: Tensor | float = 0.0
+        self.entropy: Tensor | float = 0.0
+        self.strongest: Tensor | float = 0.0
+        self.spoken_of: dict[Role, Tensor | float] = dict.fromkeys(RULES, 0.0)
+        self.weight: dict[Role, Tensor | float] = dict.fromkeys(RULES, 0.0)
+        self.hits: dict[Role, Tensor | float] = dict.fromkeys(RULES, 0.0)
 
     def add(self, weights: Tensor, marks: dict[Role, Tensor], choosing: Tensor) -> None:
-        """Add the rows of one block: weights float32 [r, k], marks bool [r, k], choosing bool [r]."""
+        """Add the rows of one block: weights float32 [h, r, k], marks bool [r, k], choosing bool [r]."""
         import torch
 
-        visible = weights > 0
-        rows = choosing & (visible.sum(-1) > 1)
-        weights, visible = weights[rows], visible[rows]
-        if not len(weights):
-            return
+        seen = weights > 0
+        n_seen = seen.sum(-1)
+        rows = (choosing & (n_seen > 1)).double()  # [h, r], 1 where the row counts
         top, at = weights.max(-1)
-        self.n += len(weights)
-        self.strongest += float(top.sum())
-        entropy = -torch.special.xlogy(weights, weights).sum(-1)
-        self.entropy += float((entropy / visible.sum(-1).log()).sum())
+        self.n = self.n + rows.sum(-1)
+        self.strongest = self.strongest + (top * rows).sum(-1)
+        entropy = -torch.special.xlogy(weights, weights).sum(-1) / n_seen.clamp(min=2).log()
+        self.entropy = self.entropy + (entropy * rows).sum(-1)
         for role, mark in marks.items():
-            marked = mark[rows]
-            self.spoken_of[role] += int((marked & visible).any(-1).sum())
-            self.weight[role] += float((weights * marked).sum())
-            self.hits[role] += int(marked.gather(-1, at[:, None]).sum())
+            self.spoken_of[role] = self.spoken_of[role] + ((seen & mark).any(-1) * rows).sum(-1)
+            self.weight[role] = self.weight[role] + ((weights * mark).sum(-1) * rows).sum(-1)
+            hit = mark.expand_as(weights).gather(-1, at[..., None])[..., 0]
+            self.hits[role] = self.hits[role] + (hit * rows).sum(-1)
 
-    def role(self) -> HeadRole:
-        """The rule that holds the most weight, or what to say where none does."""
-        n = max(self.n, 1)
-        told = [role for role in RULES if self.spoken_of[role] >= max(WIDELY * n, 1)]
-        weights = {role: self.weight[role] / self.spoken_of[role] for role in told}
+    def roles(self) -> list[HeadRole]:
+        """The rule that holds the most weight in each head, or what to say where none does."""
+        import torch
+
+        if not isinstance(self.n, torch.Tensor):
+            return []
+        return [self._role(head) for head in range(len(self.n))]
+
+    def _role(self, head: int) -> HeadRole:
+        def of(sums: Tensor | float) -> float:
+            return sums if isinstance(sums, float) else float(sums[head])
+
+        n = max(of(self.n), 1.0)
+        told = [role for role in RULES if of(self.spoken_of[role]) >= max(WIDELY * n, 1)]
+        weights = {role: of(self.weight[role]) / of(self.spoken_of[role]) for role in told}
         best = max(told, key=lambda role: (round(weights[role], 6), -RULES.index(role)), default=None)
         if best == "special" and weights.get("first", 0) >= MOSTLY * weights["special"]:
             best = "first"  # the narrower rule says more: [CLS], not "special tokens"
-        spread = self.entropy / n
         role: Role
         if best is not None and weights[best] >= ENOUGH:
-            role, weight, share = best, weights[best], self.hits[best] / self.spoken_of[best]
-        elif spread >= SPREAD:
-            role, weight, share = "diffuse", spread, 0.0
+            role, weight, share = best, weights[best], of(self.hits[best]) / of(self.spoken_of[best])
+        elif of(self.entropy) / n >= SPREAD:
+            role, weight, share = "diffuse", of(self.entropy) / n, 0.0
         else:
-            role, weight, share = "mixed", self.strongest / n, 0.0
-        return HeadRole(role=role, weight=weight, share=share, n_queries=self.n, weights=weights)
+            role, weight, share = "mixed", of(self.strongest) / n, 0.0
+        return HeadRole(role=role, weight=weight, share=share, n_queries=int(of(self.n)), weights=weights)
 
 
 def _is_punctuation(token: Token) -> bool:

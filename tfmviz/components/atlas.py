@@ -15,6 +15,7 @@ from tfmviz.components.payload import pack
 Pair = tuple[str, str, float]
 _atlas = st.components.v2.component("tfmviz.atlas", js=script("atlas.js"), css=styles("base.css"))
 _choice = st.components.v2.component("tfmviz.atlas_choice", js=script("atlas_choice.js"))
+_notes = st.components.v2.component("tfmviz.atlas_notes", js=script("atlas_notes.js"))
 
 
 def atlas(
@@ -93,6 +94,27 @@ def atlas(
         return None
     st.session_state[seen] = choice
     return choice[:2]
+
+
+def atlas_notes(
+    *,
+    shape: tuple[int, int, int],
+    strongest: Sequence[Sequence[Pair | None]] = (),
+    roles: Sequence[Sequence[str]] = (),
+    key: str = "atlas",
+) -> None:
+    """Tell an atlas that is on the page what each head does, once that is known.
+
+    Args:
+        shape: layers, heads and keys of the atlas that is spoken of; another one does not listen.
+        strongest: as for :func:`atlas`.
+        roles: as for :func:`atlas`.
+        key: of the atlas.
+    """
+    about = "x".join(map(str, shape))
+    told = [[pair and (pair[0], pair[1], round(float(pair[2]), 6)) for pair in row] for row in strongest]
+    data = {"key": key, "about": about, "roles": [list(row) for row in roles], "strongest": told}
+    _notes(key=f"{key}_notes", data=data)
 
 
 def _check(

@@ -42,13 +42,22 @@ class PictureOptions:
 
 def stack_name(trace: Trace, notes: Notes) -> str:
     """Which stack of the trace to look at; there is a choice in an encoder-decoder."""
-    names = list(trace.stacks)
+    names, first = list(trace.stacks), _first_stack(trace)
     if len(names) == 1:
-        return names[0]
-    first = "cross" if "cross" in names else names[0]
+        return first
     notes.add(address.settle("stack", names, first, what="stack", among=f"This model has {', '.join(names)}"))
     name = st.segmented_control("Stack", names, default=first, key="stack", bind="query-params", required=True)
     return name if name in names else first
+
+
+def current_stack(trace: Trace) -> str:
+    """The stack that is looked at, once its picker has been drawn."""
+    name = st.session_state.get("stack")
+    return name if name in trace.stacks else _first_stack(trace)
+
+
+def _first_stack(trace: Trace) -> str:
+    return "cross" if "cross" in trace.stacks else next(iter(trace.stacks))
 
 
 def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent import futures
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -13,10 +14,11 @@ from tfmviz.analysis.head_roles import role_of_weights
 from tfmviz.analysis.head_view import HeadView, Part, has_pair, head_view
 from tfmviz.analysis.links import hidden_share, strongest_links
 from tfmviz.charts import head_map
-from tfmviz.components.atlas import atlas
+from tfmviz.components.atlas import atlas, atlas_notes
 from tfmviz.components.head_lines import MOST_HEADS, head_lines
 from tfmviz.errors import NoAttention
 from tfmviz.text import Token
+from tfmviz.text.display import label
 from tfmviz.ui import cache, pickers, reading
 from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import HeadChoice, TraceRequest
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # Lines drawn at most: more is grey felt, and the threshold is the way to fewer.
 MOST_LINES = 1500
+# How long a finished page waits for what every head does, before it leaves that for the next run.
+PATIENCE_S = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,3 +172,31 @@ def _words(view: HeadView, picture: Picture) -> None:
             ]
         )
     )
+
+
+def annotate(request: TraceRequest) -> None:
+    """Tell the atlas what each head does, as soon as that is known; it is drawn already and does not wait."""
+    traced = cache.traced(request)
+    job = cache.notes_job(request, traced)
+    if not futures.wait([job.future], timeout=PATIENCE_S).done:
+        return
+    name = pickers.current_stack(traced.trace)
+    stack, notes = traced.trace[name], job.future.result()[name]
+    queries, keys = stack.query_tokens, stack.key_tokens
+    atlas_notes(
+        shape=(stack.n_layers, stack.n_heads, len(keys)),
+        roles=[_padded([reading.short_role(role) for role in roles], stack.n_heads, "") for roles in notes.roles],
+        strongest=[
+            _padded(
+                [link and (label(queries[link.query]), label(keys[link.key]), link.weight) for link in links],
+                stack.n_heads,
+                None,
+            )
+            for links in notes.strongest
+        ],
+    )
+
+
+def _padded(entries: list[Any], length: int, filling: Any) -> list[Any]:
+    """Layers with fewer heads than the widest have nothing to say of the others."""
+    return entries + [filling] * (length - len(entries))

@@ -8,20 +8,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from tfmviz.analysis.head_roles import ENOUGH, HeadRole, head_role
+from tfmviz.analysis.head_roles import ENOUGH, HeadRole, head_role, head_roles
 from tfmviz.text import Token
 
 
 @dataclass(frozen=True)
 class OneHead:
-    """A stack with one head whose weights are given."""
+    """A stack with one layer whose weights are given: [q, k], or [h, q, k]."""
 
     given: Tensor
     query_tokens: tuple[Token, ...]
     key_tokens: tuple[Token, ...]
 
-    def weights(self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None) -> Tensor:
-        return self.given[rows if rows is not None else slice(None)]
+    def weights(self, layer: int, head: int, rows: Tensor | None = None, cols: None = None) -> Tensor:
+        of_head = self.given[head] if self.given.ndim == 3 else self.given
+        return of_head if rows is None else of_head[rows]
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -120,3 +121,22 @@ def test_distances_mean_nothing_between_two_sequences() -> None:
     assert "previous" not in found.weights
     assert "self" not in found.weights
     assert found.role == "mixed"
+
+
+def test_many_heads_at_once_are_what_each_is_alone() -> None:
+    torch.manual_seed(2)
+    names = tokens(" ".join(f"w{i % 11}" for i in range(60)))
+    stack = OneHead(
+        torch.stack([shifted(60, by, 0.8) for by in (-1, 0, 1)] + [torch.rand(60, 60).softmax(-1)]), names, names
+    )
+    together = head_roles(stack, 0, range(4))
+    alone = [head_role(stack, 0, head) for head in range(4)]
+    assert [found.role for found in together] == [found.role for found in alone]
+    assert [found.weight for found in together] == pytest.approx([found.weight for found in alone], abs=1e-6)
+
+
+def test_a_long_text_is_measured_on_rows_spread_over_it() -> None:
+    names = tokens(" ".join(f"w{i}" for i in range(900)))
+    found = head_roles(OneHead(shifted(900, -1, 0.9)[None], names, names), 0, [0], most_rows=100)[0]
+    assert found.role == "previous"
+    assert found.n_queries == 100

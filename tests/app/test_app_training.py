@@ -1,0 +1,201 @@
+"""The Training page without a browser: what it trains is what was asked for, and what it shows is that model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import MAIN, component, words
+from streamlit.testing.v1 import AppTest
+
+from tfmviz.models.scratch_load import byte_model
+from tfmviz.training import PRESETS, TASKS, Loop, Settings
+from tfmviz.ui import cache
+from tfmviz.ui.requests import ModelRequest
+
+PAGE = Path(MAIN).parents[1] / "pages" / "training.py"
+EXPLORE = PAGE.with_name("explore.py")
+SMALL = {"task": "copy", "width": "16", "layers": "1", "heads": "2", "steps": "20", "warmup": "5", "seed": "3"}
+PATIENCE = 120.0
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def training() -> Open:
+    """Open the Training page with these parameters in its address."""
+
+    def open_page(**query: str) -> AppTest:
+        at = AppTest.from_file(str(MAIN), default_timeout=120)
+        at.switch_page(str(PAGE))
+        for name, value in query.items():
+            at.query_params[name] = value
+        return at.run()
+
+    return open_page
+
+
+def small() -> Settings:
+    """The settings that the address in ``SMALL`` means."""
+    preset = PRESETS["copy"].settings
+    return replace(
+        preset,
+        d_model=16,
+        d_ff=preset.d_ff * 16 // preset.d_model,
+        n_layers=1,
+        n_heads=2,
+        n_steps=20,
+        warmup_steps=5,
+        seed=3,
+    )
+
+
+def trained(at: AppTest) -> AppTest:
+    """Press Start and wait for the end."""
+    at.button(key="start").click().run()
+    end = time.monotonic() + PATIENCE
+    while "reset" not in [button.key for button in at.button]:
+        assert time.monotonic() < end, "the training did not end"
+        time.sleep(0.1)
+        at.run()
+    return at
+
+
+def bar(at: AppTest) -> str:
+    return at.get("progress")[0].proto.text
+
+
+def figure(at: AppTest, number: int) -> dict[str, Any]:
+    return json.loads(at.get("plotly_chart")[number].proto.spec)
+
+
+def drawn(values: Any) -> np.ndarray:
+    """Numbers of a figure, whichever way Plotly wrote them."""
+    if isinstance(values, dict):
+        import base64
+
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=np.dtype(values["dtype"]))
+    return np.array(values, np.float32)
+
+
+def test_the_page_opens_with_the_untrained_model_of_the_preset(training: Open) -> None:
+    at = training()
+    assert not at.exception
+    assert not at.error
+    model = byte_model(Loop(PRESETS["induction"].settings).model, name="untrained")
+    overview = model.trace(TASKS["induction"].example.text)["self"].overview().numpy()
+    assert np.array_equal(component(at, "atlas")[1]["overview"], overview)
+    assert bar(at).startswith("Ready")
+
+
+def test_the_model_that_comes_out_is_the_one_these_settings_make(training: Open) -> None:
+    at = trained(training(**SMALL))
+    loop = Loop(small())
+    reports = list(loop.steps())
+    assert np.allclose(drawn(figure(at, 0)["data"][0]["y"]), [report.loss for report in reports], atol=1e-6)
+    assert np.allclose(drawn(figure(at, 0)["data"][1]["y"]), [report.accuracy for report in reports], atol=1e-6)
+    trace = byte_model(loop.model, name="trained").trace("parrot", target="parrot")
+    assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
+    assert bar(at).startswith("Finished: step 20 of 20")
+
+
+def test_scrubbing_back_shows_the_attention_of_that_step(training: Open) -> None:
+    at = trained(training(**SMALL))
+    at.slider(key="step").set_value(7).run()
+    loop = Loop(small())
+    for _ in range(7):
+        loop.advance()
+    trace = byte_model(loop.model, name="step 7").trace("parrot", target="parrot")
+    assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
+    assert "Step 7: loss" in words(at)
+    assert at.toggle(key="follow").value is False
+
+
+def test_any_text_can_be_watched(training: Open) -> None:
+    at = training(**SMALL, watch="<b>🙂", watch_target="x")
+    assert not at.error
+    assert component(at, "atlas")[0]["tokens"] == [2, len("<b>🙂".encode()) + 1]
+
+
+def test_the_trained_model_is_on_this_session_s_list_and_on_nobody_else_s(training: Open, explore: Open) -> None:
+    at = trained(training(**SMALL))
+    assert "trained:copy" in at.selectbox(key="model").options
+    assert "trained:copy" not in explore().selectbox(key="model").options
+    other = explore(model="trained:copy", text="parrot")
+    assert "they end with the session" in other.error[0].value
+
+
+def test_the_trained_model_explores_like_any_other(training: Open) -> None:
+    at = trained(training(**SMALL))
+    at.selectbox(key="model").set_value("trained:copy").run()
+    at.text_area(key="text").set_value("letters").run()
+    at.text_area(key="target").set_value("let").run()
+    at.switch_page(str(EXPLORE)).run()
+    assert not at.error
+    loop = Loop(small())
+    list(loop.steps())
+    trace = byte_model(loop.model, name="trained").trace("letters", target="let")
+    assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
+
+
+def test_a_step_can_be_kept_as_a_model_of_its_own(training: Open) -> None:
+    at = trained(training(**SMALL))
+    at.slider(key="step").set_value(4).run()
+    at.button(key="keep").click().run()
+    assert "trained:copy-2" in at.selectbox(key="model").options
+    at.button(key="keep").click().run()
+    assert "trained:copy-3" not in at.selectbox(key="model").options
+
+
+def test_reset_throws_away_what_was_learnt(training: Open) -> None:
+    at = trained(training(**SMALL))
+    at.button(key="reset").click().run()
+    assert bar(at).startswith("Ready")
+    assert len(drawn(figure(at, 0)["data"][0]["y"])) == 0
+    assert at.button(key="start").label == "Start"
+
+
+def test_stop_and_resume_give_the_same_model(training: Open) -> None:
+    at = training(**(SMALL | {"steps": "400", "task": "sort"}))
+    at.button(key="start").click().run()
+    at.button(key="stop").click().run()
+    assert bar(at).startswith("Paused")
+    before = len(drawn(figure(at, 0)["data"][0]["y"]))
+    assert at.button(key="resume").label == "Resume"
+    at.button(key="resume").click().run()
+    at.button(key="stop").click().run()
+    assert len(drawn(figure(at, 0)["data"][0]["y"])) >= before
+
+
+def test_another_task_brings_its_own_settings(training: Open) -> None:
+    at = training(width="16")
+    at.get("button_group")[0].set_value(["dates"]).run()
+    preset = PRESETS["dates"].settings
+    assert at.selectbox(key="width").value == preset.d_model
+    assert at.text_input(key="watch").value == TASKS["dates"].example.text
+    assert component(at, "atlas")[0]["tokens"][1] == len(TASKS["dates"].example.text) + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"width": "17"}, "asks for width “17”"),
+        ({"task": "chess"}, "asks for task"),
+        ({"steps": "1e9"}, "goes from 20"),
+    ],
+)
+def test_nonsense_in_the_address_is_answered(training: Open, query: dict[str, str], sentence: str) -> None:
+    at = training(**query)
+    assert not at.exception
+    assert sentence in at.warning[0].value
+
+
+def test_a_token_that_nobody_has_opens_nothing() -> None:
+    with pytest.raises(Exception, match="end with the session"):
+        cache.model(ModelRequest(name="trained:copy", private="0123456789abcdef"))
