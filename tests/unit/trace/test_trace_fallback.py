@@ -41,7 +41,7 @@ def test_alibi_in_a_float_mask_is_told_apart_from_the_mask() -> None:
             source.query, source.key, scale=8**-0.5, sees=lambda h, i, j: 3 <= j <= i,
             bias=lambda h, i, j: slopes[h] * (j - 3) / math.sqrt(8),  # noqa: B023
         )  # fmt: skip
-        assert torch.allclose(weights(layer).double(), expected, atol=1e-2)
+        assert torch.allclose(weights(layer).double(), expected, atol=1e-5)
         assert layer.residual < 1e-5
 
 
