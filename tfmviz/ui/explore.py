@@ -101,7 +101,7 @@ def _line(traced: cache.Traced) -> str:
     n = len(trace.tokens)
     return (
         f"**{display.markdown(trace.model)}** read {n:,} tokens. Each small square is one of its {heads} heads: "
-        "rows are tokens that look, columns are tokens looked at, dark is much."
+        "rows are tokens that look, columns are tokens looked at, and a stronger colour is a larger weight."
     )
 
 
