@@ -1,17 +1,12 @@
 // Tokens as chips on a canvas: visible blanks come with the text, special tokens in small caps, padding greyed.
 
 import { mix, withAlpha } from "./theme.js";
+import { PLAIN, characters } from "./fit_text.js";
 import { PADDING, SPECIAL } from "./lines_model.js";
 
 export const CHIP_HEIGHT = 21;
 export const TINT = 0.09;
 const PAD = 6;
-const PLAIN = /^[\x20-\x7e]*$/;
-const graphemes = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
-
-function characters(text) {
-  return graphemes ? [...graphemes.segment(text)].map((part) => part.segment) : [...text];
-}
 
 export class Chips {
   constructor() {

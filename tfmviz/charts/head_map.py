@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfmviz.charts.map_cells import Cells, row_steps, shown_cells
 from tfmviz.charts.map_layout import colour_bar, layout
 from tfmviz.charts.mask_hatch import hatch
 from tfmviz.charts.palette import Palette, palette, plotly_scale
-from tfmviz.errors import ConfigError
 from tfmviz.text.token import Token
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _BIG = 200_000  # cells beyond which base64 comes near the size that one picture may have
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Cells:
-    """What is drawn, after special tokens were taken out; shapes (q, k)."""
-
-    weights: NDArray[np.float32]
-    visible: NDArray[np.bool_] | None
-    query_tokens: Sequence[Token]
-    key_tokens: Sequence[Token]
-    note: str
 
 
 def figure(
@@ -63,18 +51,14 @@ def figure(
     """
     from plotly.graph_objects import Figure
 
-    weights = np.asarray(weights, np.float32)
-    _check_shapes(weights, visible, query_tokens, key_tokens)
-    cells = _Cells(weights=weights, visible=visible, query_tokens=query_tokens, key_tokens=key_tokens, note="")
-    if hide_special:
-        cells = _without_special(cells)
+    drawn = shown_cells(weights, visible, query_tokens, key_tokens, hide_special=hide_special)
     colours = palette(dark)
-    masked = hatch(cells.visible, colours) if cells.visible is not None and not cells.visible.all() else None
+    masked = hatch(drawn.visible, colours) if drawn.visible is not None and not drawn.visible.all() else None
     covered = masked is not None and len(masked["x"]) > 0
-    traces = [_heatmap(cells, colours, row_scaled, covered), *([masked] if masked else [])]
+    traces = [_heatmap(drawn, colours, row_scaled, covered), *([masked] if masked else [])]
     # Plotly's own checks copy every value and take longer than all the rest; what is given here is known to be valid.
     return Figure(
-        {"data": traces, "layout": layout(cells.query_tokens, cells.key_tokens, colours, title=title, note=cells.note)},
+        {"data": traces, "layout": layout(drawn.query_tokens, drawn.key_tokens, colours, title=title, note=drawn.note)},
         _validate=False,
     )
 
@@ -94,37 +78,7 @@ def config(name: str = "attention") -> dict[str, Any]:
     }
 
 
-def _check_shapes(
-    weights: NDArray[np.float32],
-    visible: NDArray[np.bool_] | None,
-    query_tokens: Sequence[Token],
-    key_tokens: Sequence[Token],
-) -> None:
-    expected = (len(query_tokens), len(key_tokens))
-    if weights.shape != expected:
-        raise ConfigError(f"weights have shape {weights.shape}, {expected} expected: one row a query, one column a key")
-    if visible is not None and visible.shape != expected:
-        raise ConfigError(f"visible has shape {visible.shape}, {expected} expected, as the weights have")
-
-
-def _without_special(cells: _Cells) -> _Cells:
-    """Take special tokens out of rows and columns and note the share of the remaining rows' attention that went."""
-    rows = np.array([not token.is_special for token in cells.query_tokens], bool)
-    columns = np.array([not token.is_special for token in cells.key_tokens], bool)
-    kept = cells.weights[rows]
-    total = float(kept.sum(dtype=np.float64))
-    hidden = float(kept[:, ~columns].sum(dtype=np.float64)) / total if total else 0.0
-    special = int((~columns).sum())
-    return _Cells(
-        weights=np.ascontiguousarray(kept[:, columns]),
-        visible=None if cells.visible is None else cells.visible[np.ix_(rows, columns)],
-        query_tokens=[token for token in cells.query_tokens if not token.is_special],
-        key_tokens=[token for token in cells.key_tokens if not token.is_special],
-        note=f"Special tokens are hidden; {hidden:.0%} of the attention goes to them" if special else "",
-    )
-
-
-def _heatmap(cells: _Cells, colours: Palette, row_scaled: bool, covered: bool) -> dict[str, Any]:
+def _heatmap(cells: Cells, colours: Palette, row_scaled: bool, covered: bool) -> dict[str, Any]:
     """The cells; ``covered`` says that the hatching lies over the masked ones."""
     trace: dict[str, Any] = {
         "type": "heatmap",
@@ -158,12 +112,10 @@ def _within_size(weights: NDArray[np.float32]) -> NDArray[np.float32]:
     return ((drawn.view(np.uint32) + np.uint32(8)) & np.uint32(0xFFFFFFF0)).view(np.float32)
 
 
-def _scaled_rows(cells: _Cells, colours: Palette) -> dict[str, Any]:
+def _scaled_rows(cells: Cells, colours: Palette) -> dict[str, Any]:
     """Colours relative to each row, in 255 steps: that leaves room for the weights themselves, which hover shows."""
     weights = cells.weights
-    largest = weights.max(axis=1, keepdims=True, initial=0)
-    share = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)
-    steps = (1 + np.round(share * 254)).astype(np.uint8)
+    steps = row_steps(weights)
     if cells.visible is not None:
         steps[~cells.visible] = 0
     scale = plotly_scale(colours.weights)

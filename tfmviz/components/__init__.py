@@ -2,5 +2,6 @@
 
 from tfmviz.components.atlas import atlas
 from tfmviz.components.head_lines import head_lines
+from tfmviz.components.token_map import token_map
 
-__all__ = ["atlas", "head_lines"]
+__all__ = ["atlas", "head_lines", "token_map"]

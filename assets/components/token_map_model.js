@@ -1,0 +1,31 @@
+// The numbers of one map as the browser keeps them: weights, colours as steps of a byte, and who may look where.
+
+/** Weights of shape (rows, cols), row by row. `open` is 1 where the query may look; null if it may everywhere. */
+export function readMap(header, { weights, steps, spans, bits }) {
+  const { rows, cols, query, keys, title, note, scaled } = header;
+  const labels = { query, key: keys ?? query };
+  const open = spans ? openFromSpans(spans, rows, cols) : bits ? openFromBits(bits, rows * cols) : null;
+  return { rows, cols, labels, title, note, scaled, weights, open, steps: stepsOf(weights, steps, open) };
+}
+
+/** 0 to 255 for the scale. Rows that were scaled come with 1 for none and 255 for their largest. */
+function stepsOf(weights, scaled, open) {
+  const steps = new Uint8Array(weights.length);
+  for (let i = 0; i < steps.length; i += 1) {
+    if (open && !open[i]) continue;
+    steps[i] = scaled ? Math.round(((scaled[i] - 1) * 255) / 254) : Math.round(Math.min(1, weights[i]) * 255);
+  }
+  return steps;
+}
+
+function openFromSpans(spans, rows, cols) {
+  const open = new Uint8Array(rows * cols);
+  for (let at = 0; at < spans.length; at += 3) {
+    open.fill(1, spans[at] * cols + spans[at + 1], spans[at] * cols + spans[at + 2]);
+  }
+  return open;
+}
+
+function openFromBits(bits, count) {
+  return Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3] >> (7 - (i & 7))) & 1);
+}

@@ -1,0 +1,254 @@
+// Draws a map: cells, hatching, axes, legend and scale, and the cross through the lit cell.
+
+import { paintSheet } from "./atlas_sheet.js";
+import { characters } from "./fit_text.js";
+import { TICK_ROOM } from "./token_map_layout.js";
+
+const HATCH_PERIOD = 7;
+const TICKS = [0, 0.25, 0.5, 0.75, 1];
+
+export class MapPainter {
+  constructor(fitter) {
+    this.fitter = fitter;
+    this.cells = document.createElement("canvas");
+    this.reset();
+  }
+
+  /** Forget what was rendered from older numbers or colours. */
+  reset() {
+    this.sheets = new Map();
+    this.mask = undefined;
+    this.cellsOf = "";
+  }
+
+  /** Everything, in CSS pixels from the corner of the picture. */
+  paint(context, view) {
+    const { theme, layout, lit } = view;
+    context.fillStyle = theme.background;
+    context.fillRect(0, 0, layout.width, layout.height);
+    this.strip(context, view);
+    this.plot(context, view);
+    if (lit) this.cross(context, view);
+    this.axis(context, view, "query");
+    this.axis(context, view, "key");
+  }
+
+  plot(context, view) {
+    const { layout, viewport, ratio, theme } = view;
+    const { left, top, width, height } = layout.plot;
+    const wanted = [width, height, ratio, viewport.zoom, viewport.x, viewport.y, theme.id].join("|");
+    if (this.cellsOf !== wanted) {
+      this.cells.width = Math.max(1, Math.round(width * ratio));
+      this.cells.height = Math.max(1, Math.round(height * ratio));
+      this.paintCells(this.cells.getContext("2d", { alpha: false }), view);
+      this.cellsOf = wanted;
+    }
+    context.drawImage(this.cells, left, top, width, height);
+    context.strokeStyle = theme.faint;
+    context.lineWidth = 1 / ratio;
+    context.strokeRect(left - 0.5 / ratio, top - 0.5 / ratio, width + 1 / ratio, height + 1 / ratio);
+  }
+
+  paintCells(context, { model, viewport, theme, scale, ratio }) {
+    const { width, height } = context.canvas;
+    const { zoom, x, y } = viewport;
+    const sheet = this.sheet(model, scale, zoom === 1 ? { width, height } : { width: Infinity, height: Infinity });
+    const perCol = sheet.width / model.cols;
+    const perRow = sheet.height / model.rows;
+    context.imageSmoothingEnabled = false;
+    const [from, size] = [[x * perCol, y * perRow], [sheet.width / zoom, sheet.height / zoom]];
+    context.drawImage(sheet, ...from, ...size, 0, 0, width, height);
+    if (!this.maskOf(model)) return;
+    const hatched = document.createElement("canvas");
+    [hatched.width, hatched.height] = [width, height];
+    const over = hatched.getContext("2d");
+    over.imageSmoothingEnabled = false;
+    over.drawImage(this.mask, x, y, model.cols / zoom, model.rows / zoom, 0, 0, width, height);
+    over.globalCompositeOperation = "source-in";
+    over.fillStyle = hatchPattern(over, theme, ratio);
+    over.fillRect(0, 0, width, height);
+    context.drawImage(hatched, 0, 0);
+  }
+
+  /** One pixel a cell, or where the screen has fewer pixels the largest weight under each: thin diagonals stay whole. */
+  sheet(model, scale, { width, height }) {
+    const [tileWidth, tileHeight] = [Math.min(width, model.cols), Math.min(height, model.rows)];
+    const wanted = `${tileWidth}x${tileHeight}`;
+    if (!this.sheets.has(wanted)) {
+      const one = { overview: model.steps, layers: 1, heads: 1, rows: model.rows, cols: model.cols };
+      if (this.sheets.size > 3) this.sheets.clear();
+      this.sheets.set(wanted, paintSheet({ ...one, tileWidth, tileHeight, pixels: scale.pixels }));
+    }
+    return this.sheets.get(wanted);
+  }
+
+  /** Opaque where masked, one pixel a cell; null where everything may be looked at. */
+  maskOf(model) {
+    if (this.mask !== undefined) return this.mask;
+    this.mask = null;
+    if (model.open) {
+      this.mask = document.createElement("canvas");
+      [this.mask.width, this.mask.height] = [model.cols, model.rows];
+      const context = this.mask.getContext("2d");
+      const image = context.createImageData(model.cols, model.rows);
+      const pixels = new Uint32Array(image.data.buffer);
+      for (let i = 0; i < pixels.length; i += 1) if (!model.open[i]) pixels[i] = 0xff000000;
+      context.putImageData(image, 0, 0);
+    }
+    return this.mask;
+  }
+
+  /** Thin lines beside the row and the column of the lit cell, and a frame around it. */
+  cross(context, { layout, viewport, theme, lit }) {
+    const { left, top, width, height } = layout.plot;
+    const box = viewport.box(lit);
+    context.save();
+    context.beginPath();
+    context.rect(left - 1, top - 1, width + 2, height + 2);
+    context.clip();
+    context.lineWidth = 1;
+    // A cell of less than three pixels gets one line through it in place of two beside it.
+    const sides = (at, size) => (size < 3 ? [Math.floor(at + size / 2) + 0.5] : [at - 0.5, at + size + 0.5]);
+    context.globalAlpha = 0.75;
+    context.strokeStyle = theme.query;
+    for (const y of sides(box.y, box.height)) line(context, left, y, left + width, y);
+    context.strokeStyle = theme.key;
+    for (const x of sides(box.x, box.width)) line(context, x, top, x, top + height);
+    context.globalAlpha = 1;
+    const grow = Math.max(1, (7 - box.width) / 2);
+    context.strokeStyle = theme.background;
+    context.lineWidth = 3;
+    context.strokeRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow);
+    context.strokeStyle = theme.text;
+    context.lineWidth = 1.5;
+    context.strokeRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow);
+    context.restore();
+  }
+
+  axis(context, { model, layout, viewport, theme, lit, most }, side) {
+    const { left, top, width, height } = layout.plot;
+    const down = side === "query";
+    const labels = model.labels[side];
+    context.fillStyle = theme[`${side}_ink`];
+    context.textBaseline = "middle";
+    const flat = !down && !layout.upright;
+    const room = flat ? layout.plot.width / layout.cols : TICK_ROOM;
+    for (const { index, at, lit: bold } of viewport.ticks(side, room, lit ? (down ? lit.row : lit.col) : -1)) {
+      context.font = labelFont(theme, false);
+      const { shown } = this.fitter.fit(context, labels[index], most[side]);
+      context.font = labelFont(theme, bold);
+      if (down) write(context, shown, left - 6, top + at, 0, "right");
+      else if (flat) write(context, shown, left + at, top + height + 12, 0, "center");
+      else write(context, shown, left + at, top + height + 6, Math.PI / 2, "left");
+    }
+    context.font = `400 13px ${theme.font}`;
+    if (down) write(context, "Query: looking", 9, top + height / 2, -Math.PI / 2, "center");
+    else write(context, "Key: looked at", left + width / 2, layout.height - 9, 0, "center");
+  }
+
+  strip(context, view) {
+    const { model, layout, theme, noteLines, titleRoom } = view;
+    const { left, top, width } = layout.plot;
+    context.textBaseline = "middle";
+    context.fillStyle = theme.text;
+    context.font = `400 16px ${theme.font}`;
+    write(context, fitted(context, model.title, titleRoom), 4, 14, 0, "left");
+    context.fillStyle = theme.muted;
+    context.font = `400 13px ${theme.font}`;
+    noteLines.forEach((text, at) => write(context, text, 4, 35 + at * 17, 0, "left"));
+    const barWidth = Math.min(260, Math.max(120, width * 0.4));
+    const barLeft = left + width - barWidth;
+    const y = top - 28;
+    const ramp = context.createLinearGradient(barLeft, 0, barLeft + barWidth, 0);
+    theme.weights.forEach((stop, at) => ramp.addColorStop(at / (theme.weights.length - 1), stop));
+    context.fillStyle = ramp;
+    context.fillRect(barLeft, y, barWidth, 10);
+    context.strokeStyle = theme.faint;
+    context.lineWidth = 1;
+    context.strokeRect(barLeft - 0.5, y - 0.5, barWidth + 1, 11);
+    context.fillStyle = theme.muted;
+    context.font = `400 12px ${theme.font}`;
+    write(context, model.scaled ? "weight / row's largest" : "weight", barLeft + barWidth / 2, y - 9, 0, "center");
+    context.font = labelFont(theme, false);
+    for (const tick of model.scaled ? [0, 0.5, 1] : TICKS) {
+      write(context, String(tick), barLeft + tick * barWidth, y + 19, 0, tick === 1 ? "right" : tick ? "center" : "left");
+    }
+    if (model.open) this.maskedSign(context, view, y, barLeft);
+  }
+
+  maskedSign(context, { layout, theme, ratio }, y, barLeft) {
+    const from = layout.plot.left + 210 < barLeft ? layout.plot.left : 4;
+    context.font = `400 12px ${theme.font}`;
+    const whole = "masked: may not look there";
+    const words = from + 30 + context.measureText(whole).width + 10 < barLeft ? whole : "masked";
+    context.save();
+    context.translate(from, y - 2);
+    context.scale(1 / ratio, 1 / ratio);
+    context.fillStyle = hatchPattern(context, theme, ratio);
+    context.fillRect(0, 0, 24 * ratio, 14 * ratio);
+    context.restore();
+    context.strokeRect(from - 0.5, y - 2.5, 25, 15);
+    context.fillStyle = theme.muted;
+    write(context, words, from + 30, y + 6, 0, "left");
+  }
+}
+
+/** The font of the labels on both axes. */
+export function labelFont(theme, bold) {
+  return `${bold ? 600 : 400} 11px ${theme.mono}`;
+}
+
+/** Text in lines of at most `most` pixels, broken between words. */
+export function wrapped(context, text, most) {
+  const lines = [];
+  for (const word of text ? text.split(" ") : []) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && context.measureText(longer).width <= most) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function fitted(context, text, most) {
+  let shown = text;
+  const parts = characters(text);
+  while (parts.length > 1 && context.measureText(shown).width > most) {
+    parts.pop();
+    shown = `${parts.join("")}…`;
+  }
+  return shown;
+}
+
+function write(context, text, x, y, angle, align) {
+  context.textAlign = align;
+  if (!angle) {
+    context.fillText(text, x, y);
+    return;
+  }
+  context.save();
+  context.translate(x, y);
+  context.rotate(angle);
+  context.fillText(text, 0, 0);
+  context.restore();
+}
+
+function line(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+/** Slanting lines, equally far apart on the screen whatever the zoom; in device pixels. */
+function hatchPattern(context, theme, ratio) {
+  const tile = document.createElement("canvas");
+  const size = Math.max(4, Math.round(HATCH_PERIOD * ratio));
+  tile.width = tile.height = size;
+  const pen = tile.getContext("2d");
+  pen.fillStyle = theme.masked;
+  pen.fillRect(0, 0, size, size);
+  pen.strokeStyle = theme.hatch;
+  pen.lineWidth = Math.max(1, ratio);
+  for (const at of [-size, 0, size]) line(pen, at - 1, size + 1, at + size + 1, -1);
+  return context.createPattern(tile, "repeat");
+}

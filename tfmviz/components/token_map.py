@@ -1,0 +1,89 @@
+"""One head's weights of a long text as a map on a canvas; looks and reads like ``tfmviz.charts.head_map``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from tfmviz.analysis.links import visible_spans
+from tfmviz.charts.map_cells import row_steps, shown_cells
+from tfmviz.components.bundle import script, styles
+from tfmviz.components.colours import palettes
+from tfmviz.components.payload import pack
+from tfmviz.text import Token
+from tfmviz.text.display import label
+
+_LONGEST = 48  # characters of one token that are sent; an axis shows fewer
+
+_token_map = st.components.v2.component(
+    "tfmviz.token_map", js=script("token_map.js"), css=styles("base.css", "token_map.css")
+)
+
+
+def token_map(
+    weights: np.ndarray,
+    visible: np.ndarray | None,
+    query_tokens: Sequence[Token],
+    key_tokens: Sequence[Token],
+    *,
+    title: str,
+    row_scaled: bool = False,
+    hide_special: bool = False,
+    max_height: int = 760,
+    key: str = "head_map",
+) -> None:
+    """Show the weights of one head: queries down, keys across, masked cells hatched.
+
+    Hovering a cell names its tokens and gives its weight to four digits, a click keeps it, Escape frees it, arrow keys
+    move. The wheel, a dragged box, two fingers or plus and minus zoom; a double click shows everything again.
+
+    Args:
+        weights: float32, attention from each query to each key, 0 to 1, shape (q, k).
+        visible: bool, False where the query may not look, shape (q, k); None if every query may look everywhere.
+        query_tokens: q of them, the rows.
+        key_tokens: k of them, the columns.
+        title: plain text above the map, such as "L3 H5"; also names the picture when it is saved.
+        row_scaled: colour each row relative to its own largest weight; hover still gives the weight itself.
+        hide_special: leave out special tokens, and say what share of the attention goes with them.
+        max_height: CSS pixels of the whole picture.
+        key: the widget key.
+
+    Raises:
+        ConfigError: if the shapes do not agree.
+    """
+    drawn = shown_cells(weights, visible, query_tokens, key_tokens, hide_special=hide_special)
+    queries, keys = _labels(drawn.query_tokens), _labels(drawn.key_tokens)
+    arrays = {"weights": drawn.weights}
+    if row_scaled:
+        arrays["steps"] = row_steps(drawn.weights)
+    if drawn.visible is not None and not drawn.visible.all():
+        arrays |= _mask(drawn.visible)
+    header: dict[str, Any] = {
+        "key": key,
+        "title": title,
+        "note": drawn.note,
+        "rows": len(queries),
+        "cols": len(keys),
+        "query": queries,
+        "keys": None if keys == queries else keys,
+        "scaled": row_scaled,
+        "colours": palettes(),
+        "max_height": max_height,
+    }
+    _token_map(key=key, data=pack(header, **arrays))
+
+
+def _labels(tokens: Sequence[Token]) -> list[str]:
+    return [label(token, _LONGEST) for token in tokens]
+
+
+def _mask(visible: np.ndarray) -> dict[str, np.ndarray]:
+    """The cells that may be looked at, as runs where those are few, else one bit each: never over an eighth of a byte.
+
+    Bits run through the rows in order, the first cell in a byte's highest bit.
+    """
+    spans, bits = visible_spans(visible), np.packbits(visible)
+    return {"spans": spans} if spans.nbytes <= bits.nbytes else {"bits": bits}
