@@ -41,23 +41,16 @@ class Watched:
     target: str | None
 
 
-def tasks() -> dict[str, str]:
-    """Names of the tasks and their titles."""
-    from tfmviz.training import PRESETS
-
-    return {name: preset.title for name, preset in PRESETS.items()}
-
-
 def task_choice(notes: Notes, *, disabled: bool) -> str:
     """Which task; another one brings its own settings along."""
-    titles = tasks()
-    names = list(titles)
+    from tfmviz.training import PRESETS
+
+    names = list(PRESETS)
     notes.add(address.settle("task", names, names[0], what="task", among=f"There are {', '.join(names)}"))
     task = st.segmented_control(
         "Task",
         names,
         default=names[0],
-        format_func=lambda name: titles.get(name, name),
         key="task",
         bind="query-params",
         persist_state="session",

@@ -65,6 +65,12 @@ def find(name: str) -> TrainedModel | None:
     return models.get(name)
 
 
+def kind_of(name: str) -> str | None:
+    """Encoder, decoder or both; None where the session has no such model."""
+    mine = find(name)
+    return mine.model.kind if mine else None
+
+
 def request(name: str, device: str) -> ModelRequest:
     """A request for a model by name: for this session's own where it has one of that name."""
     mine = find(name)

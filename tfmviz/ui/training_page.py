@@ -121,8 +121,8 @@ def _live(trainer: Trainer, watched: Watched) -> None:
             st.rerun()  # the buttons and the list of models stand outside
         training_picture.draw(trainer, watched)
 
-    if trainer.progress.state == "finished":
-        training_session.keep(trainer, trainer.progress.n_steps)
+    if trainer.progress.state == "finished" and training_session.keep_finished(trainer):
+        st.rerun()  # the list of models in the sidebar was drawn before
     st.fragment(part, run_every=EVERY_S if under_way else None, key="training")()
 
 

@@ -85,6 +85,15 @@ def reset() -> None:
         st.session_state["follow"] = True
 
 
+def keep_finished(trainer: Trainer) -> bool:
+    """Put a finished model on the list; whether it was not there already."""
+    last = trainer.progress.n_steps
+    if (run_number(), last) in st.session_state.get(_KEPT, {}):
+        return False
+    keep(trainer, last)
+    return True
+
+
 def keep(trainer: Trainer, step: int) -> TrainedModel:
     """Put the model of a step on this session's list of models, once."""
     from tfmviz.models.scratch_load import byte_model
