@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import component, figure_of, words
+from on_page import component, figure_of, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model, hub

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from conftest import component, figure_of, map_weights, words
+from on_page import component, figure_of, map_weights, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import component, map_weights
+from on_page import component, map_weights
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models.sources import locate

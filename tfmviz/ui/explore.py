@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from tfmviz.text import display
-from tfmviz.ui import cache, errors, loading
+from tfmviz.ui import cache, errors, inputs, loading
 from tfmviz.ui.requests import TraceRequest
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _make(request: TraceRequest, frame: Frame) -> None:
     if first and not loading_model.future.done():
         skeleton = frame.skeleton.skeleton(height=SKELETON_HEIGHT)
     model = loading.wait(loading_model, frame.line, quiet_s=0 if first else loading.QUIET_S)
+    if inputs.lacks_a_box(model.kind):
+        st.rerun()
     running = cache.trace_job(request, model)
     asked = time.monotonic()
     expected = _stopwatch.expect(request.model.name, len(request.text))

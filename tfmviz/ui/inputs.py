@@ -19,18 +19,25 @@ from tfmviz.ui.samples import samples
 DEVICES = ("auto", "cpu", "cuda", "mps")
 # Servers read a request line of 16 kB and no more: a longer text would make a link that nobody can open.
 LONGEST_LINK = 12_000
+# The kind of model that the sidebar was drawn for.
+_KIND = "kind_of_model"
 
 
 def shared() -> TraceRequest:
     """Draw the sidebar and read it: text, model, device, and a second text where the model takes one."""
     text_box()
     model = model_box()
-    kind = kind_of(model)
+    kind = st.session_state[_KIND] = kind_of(model)
     pair = second_box("pair", "Second sentence", "Empty for a single text.") if kind == "encoder" else ""
     target = ""
     if kind == "encoder-decoder":
         target = second_box("target", "Text for the decoder", "What the decoder has read so far.")
     return TraceRequest(model=model, text=st.session_state["text"], pair=pair or None, target=target or None)
+
+
+def lacks_a_box(kind: str) -> bool:
+    """Whether the sidebar was drawn before it was known that this kind of model takes a second text."""
+    return st.session_state.get(_KIND) is None and kind != "decoder"
 
 
 def text_box() -> str:
