@@ -21,13 +21,15 @@ _CANVASES = """() => {
 # another head). The goal says what is awaited; `painted_state` says what is there now.
 PAINTED_STATE = """() => {
   const atlas = document.querySelector(".st-key-atlas [data-version]");
-  const map = document.querySelector(".st-key-head_map .js-plotly-plot");
-  const cells = map?.querySelector(".heatmaplayer image");
+  const plot = document.querySelector(".st-key-head_map .js-plotly-plot");
+  const cells = plot?.querySelector(".heatmaplayer image");
+  // Long texts have their map on a canvas of our own, which says what it has painted as the atlas does.
+  const canvas = document.querySelector(".st-key-head_map [data-version]");
   return {
     version: atlas?.dataset.version,
     name: atlas?.dataset.ready,
-    tokens: map?.calcdata?.[0]?.[0]?.z?.length,
-    image: cells?.getAttribute("href") ?? cells?.getAttribute("xlink:href"),
+    tokens: canvas ? Number(canvas.dataset.ready.split("x").pop()) : plot?.calcdata?.[0]?.[0]?.z?.length,
+    image: canvas?.dataset.version ?? cells?.getAttribute("href") ?? cells?.getAttribute("xlink:href"),
   };
 }"""
 _PRODUCT = f"""(probe) => {{
