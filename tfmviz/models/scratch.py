@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.errors import NotEnoughMemory, OutOfRange
+from tfmviz.errors import OutOfRange
 from tfmviz.models.inputs import ModelInputs
-from tfmviz.models.memory import available_bytes
+from tfmviz.models.memory import room_for
 from tfmviz.models.model import Ablation, Model
 from tfmviz.models.scratch_pass import ScratchPass
 from tfmviz.models.scratch_record import TraceRecording
@@ -74,8 +74,9 @@ class ScratchModel(Model):
         inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device)
         run = ScratchPass(self.module, inputs, rule, heads, TraceRecording(hidden_states=hidden_states))
         positions = self._predicted_positions(inputs)
-        with self._lock, torch.inference_mode():
-            self._check_memory(run, len(positions), hidden_states=hidden_states)
+        needed = run.needed_bytes(n_logits=len(positions), hidden_states=hidden_states)
+        room = room_for(needed, self._device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
+        with self._lock, room, torch.inference_mode():
             use_form(self.module, run.form)
             last = run()
             logits = self.module.logits(last[:, list(positions)])[0].float().cpu() if positions else None
@@ -105,11 +106,6 @@ class ScratchModel(Model):
             return (real[-1],)
         masked = tuple(i for i in real if inputs.tokens[i].id == self._texts.mask_id)
         return masked or tuple(i for i in real if not inputs.tokens[i].is_special)[-1:]
-
-    def _check_memory(self, run: ScratchPass, n_logits: int, *, hidden_states: bool) -> None:
-        needed = run.needed_bytes(n_logits=n_logits, hidden_states=hidden_states)
-        if needed > (free := available_bytes(self._device)):
-            raise NotEnoughMemory(needed, free, what=f"{len(run.inputs.tokens):,} tokens in {self.name}")
 
     def _trace(
         self,

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from tfmviz.errors import CheckpointError, NotEnoughMemory
+from tfmviz.errors import CheckpointError
 from tfmviz.models.adapters import family_of, from_checkpoint
 from tfmviz.models.catalog import CatalogEntry
 from tfmviz.models.checkpoint import Checkpoint, inspect
 from tfmviz.models.loading import LOADING, explained, open_tokenizer, quiet_transformers
-from tfmviz.models.memory import available_bytes
+from tfmviz.models.memory import room_for
 from tfmviz.models.progress import Meter, Report
 from tfmviz.models.scratch import ScratchModel
 from tfmviz.models.scratch_checkpoint import read_checkpoint
@@ -54,9 +54,8 @@ def adapted(
     checkpoint = inspect(folder)
     family_of(checkpoint.config)  # refuse before anything heavy is read
     n_bytes = checkpoint.n_values * torch.float32.itemsize
-    if n_bytes > (free := available_bytes(torch.device("cpu"))):
-        raise NotEnoughMemory(n_bytes, free, what=f"Loading {name}")
-    with Meter(report, "loading", n_bytes) as meter:
+    room = room_for(n_bytes, torch.device("cpu"), what=f"Loading {name}")
+    with room, Meter(report, "loading", n_bytes) as meter:
         with LOADING, quiet_transformers():
             tokenizer = open_tokenizer(folder, name)
         with explained(name, "its weights"):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import tfmviz
-from tfmviz.errors import ConfigError, EmptyText, OutOfRange, TextTooLong, UnknownMask, UnreadableText
+from tfmviz.errors import ConfigError, EmptyText, NotEnoughMemory, OutOfRange, TextTooLong, UnknownMask, UnreadableText
 from tfmviz.models import ScratchModel
 from tfmviz.models import scratch_pass as passes
 from tfmviz.models.scratch_load import byte_model
@@ -215,3 +215,10 @@ def test_two_threads_get_what_each_asked_for(untrained: Any) -> None:
         jobs = {key: pool.submit(untrained.trace, key[0], mask=key[1]) for key in alone}
         for key, job in jobs.items():
             assert torch.equal(job.result()["self"].weights(3, 1), alone[key])
+
+
+def test_a_pass_that_would_not_fit_is_refused_before_it_starts(untrained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfmviz.models.memory.available_bytes", lambda device: 1000)
+    monkeypatch.setattr(untrained.module, "hidden", None)
+    with pytest.raises(NotEnoughMemory, match="tokens in scratch-untrained"):
+        untrained.trace(TEXT)
