@@ -124,13 +124,14 @@ class TokenMap {
     context.font = `400 13px ${theme.font}`;
     this.noteLines = wrapped(context, model.note, width - 8);
     this.titleRoom = width - this.bar.offsetWidth - 16;
+    this.noteTop = Math.max(35, this.bar.offsetHeight + 8);
     this.layout = mapLayout({
       rows: model.rows,
       cols: model.cols,
       width,
       maxHeight: this.maxHeight,
       widest: { query: widest("query"), key: widest("key") },
-      noteLines: this.noteLines.length,
+      noteRoom: this.noteLines.length && this.noteTop - 35 + (this.noteLines.length - 1) * 17,
       ratio: window.devicePixelRatio || 1,
     });
     this.viewport.fit(this.layout);
@@ -151,8 +152,8 @@ class TokenMap {
 
   /** All that a painter needs. */
   picture(ratio, lit) {
-    const { model, theme, scale, layout, viewport, most, noteLines, titleRoom } = this;
-    return { model, theme, scale, layout, viewport, most, noteLines, titleRoom, ratio, lit };
+    const { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
+    return { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
   }
 
   isPlot({ x, y }) {

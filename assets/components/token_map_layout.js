@@ -9,11 +9,11 @@ const THINNEST = 160; // a map of few rows and many columns would be a hair line
 
 export const TICK_ROOM = 14;
 
-/** Sizes for a width; `widest` are the widest labels of queries and keys. */
-export function mapLayout({ rows, cols, width, maxHeight, widest, noteLines, ratio }) {
+/** Sizes for a width; `widest` are the widest labels of queries and keys, `noteRoom` what a long note takes more. */
+export function mapLayout({ rows, cols, width, maxHeight, widest, noteRoom, ratio }) {
   const snap = (size) => Math.floor(size * ratio) / ratio;
   const left = snap(AXIS_TITLE + widest.query + LABEL_GAP);
-  const top = STRIP + Math.max(0, noteLines - 1) * 17;
+  const top = STRIP + noteRoom;
   const mostWide = Math.max(40, width - left - RIGHT);
   const mostHigh = (bottom) => Math.max(120, maxHeight - top - bottom);
   const bottomOf = (upright) => LABEL_GAP + (upright ? widest.key : 12) + AXIS_TITLE;

@@ -147,7 +147,7 @@ export class MapPainter {
   }
 
   strip(context, view) {
-    const { model, layout, theme, noteLines, titleRoom } = view;
+    const { model, layout, theme, noteLines, noteTop, titleRoom } = view;
     const { left, top, width } = layout.plot;
     context.textBaseline = "middle";
     context.fillStyle = theme.text;
@@ -155,7 +155,7 @@ export class MapPainter {
     write(context, fitted(context, model.title, titleRoom), 4, 14, 0, "left");
     context.fillStyle = theme.muted;
     context.font = `400 13px ${theme.font}`;
-    noteLines.forEach((text, at) => write(context, text, 4, 35 + at * 17, 0, "left"));
+    noteLines.forEach((text, at) => write(context, text, 4, noteTop + at * 17, 0, "left"));
     const barWidth = Math.min(260, Math.max(120, width * 0.4));
     const barLeft = left + width - barWidth;
     const y = top - 28;
