@@ -253,7 +253,7 @@ class TokenMap {
   light(change) {
     const before = this.lit;
     Object.assign(this, change);
-    if (!change.focused && sameCell(before, this.lit)) return;
+    if ("hovered" in change && !("locked" in change) && sameCell(before, this.lit)) return;
     this.stage.schedule();
     this.told();
   }

@@ -8,12 +8,11 @@ export function readMap(header, { weights, steps, spans, bits }) {
   return { rows, cols, labels, title, note, scaled, weights, open, steps: stepsOf(weights, steps, open) };
 }
 
-/** 0 to 255 for the scale. Rows that were scaled come with 1 for none and 255 for their largest. */
+/** 0 to 255 for the scale, 0 where masked. Rows that were scaled come with 1 for none and 255 for their largest. */
 function stepsOf(weights, scaled, open) {
-  const steps = new Uint8Array(weights.length);
+  const steps = new Uint8ClampedArray(weights.length); // rounds by itself
   for (let i = 0; i < steps.length; i += 1) {
-    if (open && !open[i]) continue;
-    steps[i] = scaled ? Math.round(((scaled[i] - 1) * 255) / 254) : Math.round(Math.min(1, weights[i]) * 255);
+    if (open === null || open[i]) steps[i] = scaled ? ((scaled[i] - 1) * 255) / 254 : weights[i] * 255;
   }
   return steps;
 }

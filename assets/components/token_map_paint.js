@@ -1,10 +1,9 @@
 // Draws a map: cells, hatching, axes, legend and scale, and the cross through the lit cell.
 
-import { paintSheet } from "./atlas_sheet.js";
 import { characters } from "./fit_text.js";
+import { HATCH_PERIOD, paintCells } from "./token_map_cells.js";
 import { TICK_ROOM } from "./token_map_layout.js";
 
-const HATCH_PERIOD = 7;
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 export class MapPainter {
@@ -16,8 +15,6 @@ export class MapPainter {
 
   /** Forget what was rendered from older numbers or colours. */
   reset() {
-    this.sheets = new Map();
-    this.mask = undefined;
     this.cellsOf = "";
   }
 
@@ -40,62 +37,13 @@ export class MapPainter {
     if (this.cellsOf !== wanted) {
       this.cells.width = Math.max(1, Math.round(width * ratio));
       this.cells.height = Math.max(1, Math.round(height * ratio));
-      this.paintCells(this.cells.getContext("2d", { alpha: false }), view);
+      paintCells(this.cells.getContext("2d", { alpha: false }), view);
       this.cellsOf = wanted;
     }
     context.drawImage(this.cells, left, top, width, height);
     context.strokeStyle = theme.faint;
     context.lineWidth = 1 / ratio;
     context.strokeRect(left - 0.5 / ratio, top - 0.5 / ratio, width + 1 / ratio, height + 1 / ratio);
-  }
-
-  paintCells(context, { model, viewport, theme, scale, ratio }) {
-    const { width, height } = context.canvas;
-    const { zoom, x, y } = viewport;
-    const sheet = this.sheet(model, scale, zoom === 1 ? { width, height } : { width: Infinity, height: Infinity });
-    const perCol = sheet.width / model.cols;
-    const perRow = sheet.height / model.rows;
-    context.imageSmoothingEnabled = false;
-    const [from, size] = [[x * perCol, y * perRow], [sheet.width / zoom, sheet.height / zoom]];
-    context.drawImage(sheet, ...from, ...size, 0, 0, width, height);
-    if (!this.maskOf(model)) return;
-    const hatched = document.createElement("canvas");
-    [hatched.width, hatched.height] = [width, height];
-    const over = hatched.getContext("2d");
-    over.imageSmoothingEnabled = false;
-    over.drawImage(this.mask, x, y, model.cols / zoom, model.rows / zoom, 0, 0, width, height);
-    over.globalCompositeOperation = "source-in";
-    over.fillStyle = hatchPattern(over, theme, ratio);
-    over.fillRect(0, 0, width, height);
-    context.drawImage(hatched, 0, 0);
-  }
-
-  /** One pixel a cell, or where the screen has fewer pixels the largest weight under each: thin diagonals stay whole. */
-  sheet(model, scale, { width, height }) {
-    const [tileWidth, tileHeight] = [Math.min(width, model.cols), Math.min(height, model.rows)];
-    const wanted = `${tileWidth}x${tileHeight}`;
-    if (!this.sheets.has(wanted)) {
-      const one = { overview: model.steps, layers: 1, heads: 1, rows: model.rows, cols: model.cols };
-      if (this.sheets.size > 3) this.sheets.clear();
-      this.sheets.set(wanted, paintSheet({ ...one, tileWidth, tileHeight, pixels: scale.pixels }));
-    }
-    return this.sheets.get(wanted);
-  }
-
-  /** Opaque where masked, one pixel a cell; null where everything may be looked at. */
-  maskOf(model) {
-    if (this.mask !== undefined) return this.mask;
-    this.mask = null;
-    if (model.open) {
-      this.mask = document.createElement("canvas");
-      [this.mask.width, this.mask.height] = [model.cols, model.rows];
-      const context = this.mask.getContext("2d");
-      const image = context.createImageData(model.cols, model.rows);
-      const pixels = new Uint32Array(image.data.buffer);
-      for (let i = 0; i < pixels.length; i += 1) if (!model.open[i]) pixels[i] = 0xff000000;
-      context.putImageData(image, 0, 0);
-    }
-    return this.mask;
   }
 
   /** Thin lines beside the row and the column of the lit cell, and a frame around it. */
