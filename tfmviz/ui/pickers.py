@@ -20,7 +20,7 @@ MEAN = "mean"
 THRESHOLD = 0.1
 MOST_HEADS = 12
 # A head of each model that is easy to read, to open with: (layer, head).
-START = {"minilm": (2, 5), "smollm2": (3, 4)}
+START = {"minilm": (0, 2), "smollm2": (3, 4)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ def stack_name(trace: Trace, notes: Notes) -> str:
 
 def current_stack(trace: Trace) -> str:
     """The stack that is looked at, once its picker has been drawn."""
-    name = st.session_state.get("stack")
+    name: str = st.session_state.get("stack") or ""
     return name if name in trace.stacks else _first_stack(trace)
 
 
