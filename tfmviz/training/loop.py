@@ -83,7 +83,7 @@ class Loop:
         """
         settings = self.settings
         rng = np.random.default_rng([settings.seed, 0, self.step])
-        batch = settings.task.sample(settings.batch_size, rng).to(self.device)
+        batch = settings.task_at(self.step).sample(settings.batch_size, rng).to(self.device)
         self.model.train()
         counts = batch.labels != IGNORED
         labels = batch.labels[counts]

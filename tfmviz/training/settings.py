@@ -20,6 +20,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "d_ff": (0, 2048),
     "n_steps": (1, 100_000),
     "batch_size": (1, 1024),
+    "first_steps": (0, 100_000),
     "warmup_steps": (0, 100_000),
     "learning_rate": (1e-7, 1.0),
     "final_rate": (0.0, 1.0),
@@ -35,6 +36,8 @@ class Settings:
 
     Attributes:
         task: what to learn.
+        first_task: an easier form of it to begin with; None: none.
+        first_steps: steps of that form.
         position: how order gets in; empty: rotary in a decoder, sinusoidal in an encoder-decoder, whose
             cross-attention sees only positions that are part of the vectors.
         d_ff: width of the feed-forward layers; 0: four times the width.
@@ -50,6 +53,8 @@ class Settings:
     """
 
     task: Task
+    first_task: Task | None = None
+    first_steps: int = 0
     d_model: int = 64
     n_layers: int = 2
     n_decoder_layers: int = 0
@@ -76,6 +81,7 @@ class Settings:
     def config(self) -> TransformerConfig:
         """The model to train."""
         paired = self.task.architecture == "encoder-decoder"
+        position = self.position or ("sinusoidal" if paired else "rotary")
         return TransformerConfig(
             architecture=self.task.architecture,
             vocab_size=VOCABULARY.size,
@@ -86,10 +92,14 @@ class Settings:
             n_decoder_layers=self.n_decoder_layers if paired else 0,
             max_positions=self.task.max_positions,
             block=self.block,
-            position=self.position or ("sinusoidal" if paired else "rotary"),  # type: ignore[arg-type]
+            position=position,  # type: ignore[arg-type]
             # token vectors as large as the sinusoids that are added to them (Vaswani et al. 2017, section 3.4)
-            embedding_scale=math.sqrt(self.d_model),
+            embedding_scale=math.sqrt(self.d_model) if position == "sinusoidal" else 1.0,
         )
+
+    def task_at(self, step: int) -> Task:
+        """What a step trains, counted from 0."""
+        return self.first_task if self.first_task is not None and step < self.first_steps else self.task
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
@@ -100,6 +110,9 @@ class Settings:
         return self.learning_rate * (self.final_rate + (1 - self.final_rate) * fall)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, fit for JSON; the task by name and options."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "task"}
-        return {"task": self.task.name, "task_options": dict(self.task.options()), **values}
+        """The fields as plain values, fit for JSON; a task as its name and options."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        tasks = {
+            name: task and {"name": task.name, **task.options()} for name, task in values.items() if "task" in name
+        }
+        return values | tasks

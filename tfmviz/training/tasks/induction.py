@@ -45,8 +45,6 @@ SCRIPTS = [
     )
 ]
 
-LONG_SHARE = 0.25
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Induction:
@@ -58,19 +56,23 @@ class Induction:
         shortest: fewest characters before the sequence repeats.
         longest: most.
         length: tokens of a sequence.
+        distinct: no character twice in a block, so that the present token alone says where to look. Without it, tokens
+            before it must tell the places apart.
         slip: chance that a token of a later copy is replaced. Copies after it repeat the change, so that the latest
             occurrence is the one to look at.
         lead: most tokens of random text before the first copy.
-        long_length: tokens of every fourth batch, which repeats long blocks of characters of several bytes; 0: none.
+        longer: other lengths; each batch has one of all, with fewer sequences the longer they are. Short ones let the
+            heads form (there is less to look at by mistake), long ones teach them to look far.
     """
 
     alphabet: Alphabet = "any"
     shortest: int = 5
     longest: int = 40
     length: int = 128
+    distinct: bool = False
     slip: float = 0.0
     lead: int = 0
-    long_length: int = 0
+    longer: tuple[int, ...] = ()
 
     name: ClassVar[str] = "induction"
     architecture: ClassVar[Literal["decoder"]] = "decoder"
@@ -78,10 +80,13 @@ class Induction:
     max_positions: ClassVar[int] = 2048
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "longer", tuple(self.longer))  # JSON has lists only
         if not 1 < self.shortest <= self.longest:
             raise ConfigError(
                 f"shortest={self.shortest} and longest={self.longest} leave no period. Use 2 or more, longest not less."
             )
+        if self.distinct and self.longest > 26:
+            raise ConfigError(f"longest={self.longest} distinct letters do not exist. Use 26 or fewer.")
         if self.length < 2 * self.shortest + self.lead:
             raise ConfigError(f"length={self.length} has no room for two copies of {self.shortest} characters.")
 
@@ -89,14 +94,18 @@ class Induction:
         return asdict(self)
 
     def sample(self, size: int, rng: np.random.Generator) -> Batch:
-        """Sequences; labels count from where the second copy has shown its first token."""
-        if self.long_length and rng.random() < LONG_SHARE:
-            rows = max(1, size * self.length // self.long_length)
-            middle = (self.shortest + self.longest) // 2
-            blocks = [_script_block(int(period), rng) for period in rng.integers(middle, self.longest + 1, rows)]
-            return self._repeats(blocks, self.long_length, rng)
-        periods = rng.integers(self.shortest, self.longest + 1, size)
-        return self._repeats([self._block(int(period), rng) for period in periods], self.length, rng)
+        """Sequences; labels count from where the second copy has shown its first token.
+
+        Args:
+            size: sequences of ``length`` tokens; of a longer kind there are fewer, so that a batch costs the same.
+            rng: decides every draw.
+        """
+        lengths = (self.length, *self.longer)
+        length = lengths[int(rng.integers(len(lengths)))]
+        # three copies fit, if the characters are single bytes
+        longest = max(self.shortest, min(self.longest, (length - self.lead) // 3))
+        periods = rng.integers(self.shortest, longest + 1, max(1, size * self.length // length))
+        return self._repeats([self._block(int(period), rng) for period in periods], length, rng)
 
     def _repeats(self, blocks: list[bytes], length: int, rng: np.random.Generator) -> Batch:
         room = (length - self.lead) // 2  # a block too long to come twice is cut, wherever in a character that is
@@ -104,16 +113,20 @@ class Induction:
         return repeats([block[:room] for block in blocks], length, rng, slip=self.slip, lead=lead)
 
     def _block(self, period: int, rng: np.random.Generator) -> bytes:
-        if self.alphabet == "letters":
-            return _draw(LETTERS, period, rng)
-        if self.alphabet == "printable":
-            return _draw(PRINTABLE, period, rng)
+        if self.alphabet != "any":
+            return self._plain_block(period, rng)
         kind = rng.random()
         if kind < 0.4:
             return _draw(PRINTABLE, period, rng)
         if kind < 0.6:  # fewer letters: what follows depends on more than one token
             return _draw(_part(PRINTABLE, int(rng.integers(10, 60)), rng), period, rng)
         return _draw(BYTES, period, rng) if kind < 0.75 else _script_block(period, rng)
+
+    def _plain_block(self, period: int, rng: np.random.Generator) -> bytes:
+        alphabet = LETTERS if self.alphabet == "letters" else PRINTABLE
+        if self.distinct:
+            return b"".join(_part(alphabet, period, rng))
+        return _draw(alphabet, period, rng)
 
     def measure(self, model: AnyTransformer, size: int, seed: int) -> Mapping[str, float]:
         """Accuracy on the second and third copy of printable characters, and how sharply the best head looks.
@@ -126,7 +139,7 @@ class Induction:
         right = counted = 0
         weight = torch.zeros(model.config.n_heads)
         for period in rng.integers(self.shortest, self.longest + 1, size):
-            block = _draw(LETTERS if self.alphabet == "letters" else PRINTABLE, int(period), rng)
+            block = self._plain_block(int(period), rng)
             found = follow(model, block * 3, int(period))
             right, counted = right + found.right, counted + found.counted
             weight += found.head_weight * found.counted
