@@ -56,7 +56,7 @@ def token_map(
     """
     drawn = shown_cells(weights, visible, query_tokens, key_tokens, hide_special=hide_special)
     queries, keys = _labels(drawn.query_tokens), _labels(drawn.key_tokens)
-    arrays = {"weights": drawn.weights}
+    arrays: dict[str, np.ndarray] = {"weights": drawn.weights}
     if row_scaled:
         arrays["steps"] = row_steps(drawn.weights)
     if drawn.visible is not None and not drawn.visible.all():
