@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MAIN, component, words
+from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models.scratch_load import byte_model
@@ -21,7 +21,7 @@ from tfmviz.ui.requests import ModelRequest
 
 PAGE = Path(MAIN).parents[1] / "pages" / "training.py"
 EXPLORE = PAGE.with_name("explore.py")
-SMALL = {"task": "copy", "width": "16", "layers": "1", "heads": "2", "steps": "20", "warmup": "5", "seed": "3"}
+SMALL = {"task": "copy", "width": "16", "n_layers": "1", "n_heads": "2", "steps": "20", "warmup": "5", "seed": "3"}
 PATIENCE = 120.0
 
 Open = Callable[..., AppTest]
@@ -174,7 +174,8 @@ def test_stop_and_resume_give_the_same_model(training: Open) -> None:
 
 
 def test_another_task_brings_its_own_settings(training: Open) -> None:
-    at = training(width="16")
+    at = training()
+    at.selectbox(key="width").set_value(16).run()
     at.get("button_group")[0].set_value(["dates"]).run()
     preset = PRESETS["dates"].settings
     assert at.selectbox(key="width").value == preset.d_model

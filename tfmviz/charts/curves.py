@@ -96,7 +96,8 @@ def comparison(curves: Sequence[Curve], *, n_steps: int, dark: bool = False) -> 
         steps, values = smooth[curve.name]
         lines.append(_line(curve.values, colour, "y", f"{curve.name}: %{{y:.4f}}", curve.dash))
         labels.append(EndLabel(text=curve.name, x=float(steps[-1]), y=math.log10(values[-1]), colour=colour))
-    figure = layout([panel], colours, x_title="training step", x_range=[0, n_steps])
+    names = [curve.name for curve in curves]
+    figure = layout([panel], colours, x_title="training step", x_range=[0, n_steps], names=names)
     figure["annotations"] += end_labels(labels, panel, "y")
     return Figure({"data": lines, "layout": figure | {"height": 420}}, _validate=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from tfmviz.text import display
 
 SANS = "IBM Plex Sans, Source Sans, system-ui, sans-serif"
 MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
+_LETTER = 7.2  # pixels of a letter of a name
 _LINE = 0.075  # height of a line of text, as a share of a panel
 
 
@@ -49,15 +51,36 @@ class EndLabel:
     colour: str
 
 
-def layout(panels: Sequence[Panel], colours: Palette, *, x_title: str, x_range: Sequence[float]) -> dict[str, Any]:
-    """Plotly's layout of stacked panels over one x axis."""
+def layout(
+    panels: Sequence[Panel],
+    colours: Palette,
+    *,
+    x_title: str,
+    x_range: Sequence[float],
+    names: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Plotly's layout of stacked panels over one x axis.
+
+    Args:
+        panels: from the top.
+        colours: of the theme.
+        x_title: what the x axis measures.
+        x_range: the part of it that is shown.
+        names: what is written behind the lines' ends, to the right of the panels.
+    """
     last = len(panels)
     out: dict[str, Any] = {
         "template": None,
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": colours.ink, "size": 13, "family": SANS},
-        "margin": {"l": 52, "r": 16, "t": 26, "b": 44, "autoexpand": False},
+        "margin": {
+            "l": 52,
+            "r": 16 + int(_LETTER * max(map(len, names), default=0)),
+            "t": 26,
+            "b": 44,
+            "autoexpand": False,
+        },
         "showlegend": False,
         "hovermode": "closest",
         "hoverlabel": {
@@ -80,13 +103,7 @@ def layout(panels: Sequence[Panel], colours: Palette, *, x_title: str, x_range: 
             "type": "log" if panel.log else "linear",
             "range": [panel.low, panel.high],
             "domain": [panel.bottom, panel.top],
-            "nticks": 5,
-            "exponentformat": "power" if panel.log else "none",
-            **(
-                {"dtick": max(1, round((panel.high - panel.low) / 4))}
-                if panel.log and panel.high - panel.low > 1.5
-                else {}
-            ),
+            **(_log_ticks(panel) if panel.log else {"nticks": 5}),
         }
     return out
 
@@ -113,10 +130,9 @@ def end_labels(labels: Sequence[EndLabel], panel: Panel, axis: str) -> list[dict
             "y": y - over,
             "xref": "x",
             "yref": axis,
-            "xanchor": "right",
+            "xanchor": "left",
             "yanchor": "middle",
-            "xshift": -6,
-            "yshift": 9,
+            "xshift": 8,
             "showarrow": False,
             "font": {"size": 13, "color": label.colour},
         }
@@ -136,6 +152,15 @@ def config(name: str) -> dict[str, Any]:
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
         "toImageButtonOptions": {"format": "svg", "filename": name},
     }
+
+
+def _log_ticks(panel: Panel) -> dict[str, Any]:
+    """Labels at 1, 2 and 5 times each power of ten; at the powers alone where there are many."""
+    steps = (1, 2, 5) if panel.high - panel.low < 2.5 else (1,)
+    exponents = range(math.floor(panel.low), math.ceil(panel.high) + 1)
+    values = [step * 10.0**exponent for exponent in exponents for step in steps]
+    shown = [value for value in values if panel.low <= math.log10(value) <= panel.high]
+    return {"tickmode": "array", "tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
 
 
 def _axis(colours: Palette) -> dict[str, Any]:

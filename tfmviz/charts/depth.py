@@ -56,7 +56,8 @@ def by_layer(activation: Sequence[Series], gradient: Sequence[Series], *, dark: 
         _panel("gradient of each block's weights, length (log axis)", gradient, 0, 0.42),
     ]
     last = max(max(series.x) for series in (*activation, *gradient))
-    figure = layout(panels, colours, x_title="layer", x_range=[-0.02 * last, last * 1.03])
+    names = [series.name for series in (*activation, *gradient)]
+    figure = layout(panels, colours, x_title="layer", x_range=[-0.02 * last, last * 1.02], names=names)
     data: list[dict[str, Any]] = []
     for axis, panel, group in (("y", panels[0], activation), ("y2", panels[1], gradient)):
         data += [_points(series, axis, colours, "layer %{x}") for series in group]
@@ -73,10 +74,16 @@ def by_depth(measured: Sequence[Series], predicted: Sequence[Series] = (), *, da
     from plotly.graph_objects import Figure
 
     colours = palette(dark)
-    panel = _panel("gradient of the last block's weights, length (log axes)", [*measured, *predicted], 0, 1)
+    panel = _panel(
+        "gradient of the last block's weights, length (log axes; dots measured, dashes theory)",
+        [*measured, *predicted],
+        0,
+        1,
+    )
     depths = sorted({depth for series in measured for depth in series.x})
     low, high = math.log10(depths[0]), math.log10(depths[-1])
-    figure = layout([panel], colours, x_title="layers of the model", x_range=[low - 0.05, high + 0.05])
+    names = [series.name for series in measured]
+    figure = layout([panel], colours, x_title="layers of the model", x_range=[low - 0.05, high + 0.05], names=names)
     figure["xaxis"] |= {"type": "log", "tickvals": depths, "ticktext": [f"{depth:g}" for depth in depths]}
     labels = [_end(series, colours) for series in measured]
     figure["annotations"] += end_labels(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Pixels: one unit of the y axis is one pixel, so that boxes fit their text at every width.
 _GAP, _PLUS, _LINE, _PAD = 14, 22, 16, 9
+_FRAME = 16  # above the last part of a block, for the number of blocks
 _SIDE, _BYPASS = 0.09, 0.045  # shares of a column's width: beside the boxes, and where the bypass runs
 _TITLES = {"self": "", "encoder": "Encoder", "decoder": "Decoder"}
 
@@ -141,6 +142,7 @@ def _column(canvas: _Canvas, column: Column, index: int) -> tuple[float, float |
         if part.kind != "norm":
             y = _sum(canvas, index, stream, y)
             stream = y - _GAP / 2
+    y += _FRAME
     canvas.box((index + 0.015, index + 0.985), (bottom, y - 2), canvas.colours.faint, "rgba(0,0,0,0)", width=1)
     name = f"× {column.n_layers} block{'s' if column.n_layers != 1 else ''}"
     canvas.word(name, index + 0.03, y - 4, size=12, xanchor="left", yanchor="top", colour=canvas.colours.faint)

@@ -13,6 +13,7 @@ from tfmviz.charts import depth as depth_chart
 from tfmviz.ui import address, architectures_warmup, errors, loading, pickers
 from tfmviz.ui.address import Notes
 from tfmviz.ui.shelf import Job, Shelf, Step
+from tfmviz.ui.training_picture import duration
 
 if TYPE_CHECKING:
     from tfmviz.analysis.depth import DepthProfile, Order
@@ -48,10 +49,10 @@ def profiles_job(seed: int) -> Job[Profiles]:
 def depth(line: loading.Line, notes: Notes) -> None:
     """Activations and gradients by depth, at the first weights."""
     notes.add(address.settle("depth", DEPTHS, 24, what="depth", among=f"There are {', '.join(map(str, DEPTHS))}"))
-    notes.add(address.settle_number("seed", 0, 999, 0, what="seed"))
+    notes.add(address.settle_number("depth_seed", 0, 999, 0, what="seed"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.select_slider("Layers", DEPTHS, 24, key="depth", bind="query-params", width=360)
-        seed = st.number_input("Seed", 0, 999, 0, key="seed", bind="query-params", width=140)
+        seed = st.number_input("Seed", 0, 999, 0, key="depth_seed", bind="query-params", width=140)
     skeleton = st.empty()
     running = profiles_job(int(seed))
     if not running.future.done():
@@ -119,12 +120,12 @@ def depth_words(found: Profiles, depth: int) -> str:
 def warmup(line: loading.Line, notes: Notes) -> None:
     """Losses with and without warm-up, trained for real."""
     seeds = architectures_warmup.SEEDS
-    notes.add(address.settle("seed", seeds, 0, what="seed", among=f"There are {', '.join(map(str, seeds))}"))
-    seed = st.selectbox("Seed", seeds, key="seed", bind="query-params", width=140)
+    notes.add(address.settle("warmup_seed", seeds, 0, what="seed", among=f"There are {', '.join(map(str, seeds))}"))
+    seed = st.selectbox("Seed", seeds, key="warmup_seed", bind="query-params", width=140)
     seed = seed if seed in seeds else 0
     line.say(
-        f"Four trainings of {architectures_warmup.N_LAYERS} layers from the **same first weights** and on the same "
-        "texts, computed here. They differ in the place of the norm and in whether the learning rate rises slowly."
+        f"Four trainings of {architectures_warmup.N_LAYERS} layers from the **same first weights**, on the same texts: "
+        "only norm and warm-up differ."
     )
     running = architectures_warmup.job(seed)
     live = not running.future.done()
@@ -144,8 +145,7 @@ def _losses(job: Job[architectures_warmup.Losses], seed: int) -> None:
         errors.show(error)
         return
     losses = architectures_warmup.so_far(seed)
-    share, text = (1.0, "Computed; kept for whoever asks next") if job.future.done() else loading.words(job)
-    st.progress(share, text=text)
+    st.progress(job.step.done or 0.0 if not job.future.done() else 1.0, text=_how_far(job))
     figure = curves.comparison(
         [
             curves.Curve(
@@ -162,6 +162,15 @@ def _losses(job: Job[architectures_warmup.Losses], seed: int) -> None:
     alt = "Loss of four trainings by step: pre-norm and post-norm, with and without warm-up"
     st.plotly_chart(figure, key="losses_chart", theme=None, config=curves_layout.config("tfmviz warm-up"), alt=alt)
     st.markdown(warmup_words(losses))
+
+
+def _how_far(job: Job[architectures_warmup.Losses]) -> str:
+    if job.future.done():
+        return "Computed here, and kept for whoever asks next"
+    if job.step.done is None:
+        return "Building four models"
+    left = "" if job.step.seconds_left is None else f", {duration(job.step.seconds_left)} left"
+    return f"{job.step.what}: {100 * job.step.done:.0f} %{left}"
 
 
 def warmup_words(losses: architectures_warmup.Losses) -> str:

@@ -17,7 +17,7 @@ VIEWS = ("three kinds", "depth", "warm-up")
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "architectures.md"
 TITLES = {
     "encoder": ("Encoder-only", "reads everything at once"),
-    "decoder": ("Decoder-only", "reads left to right and continues"),
+    "decoder": ("Decoder-only", "reads left to right"),
     "encoder-decoder": ("Encoder-decoder", "reads one text, writes another"),
 }
 MOST_TARGET = 200

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tfmviz.ui.architectures_models import Shown
 
 ATLAS_HEIGHT = 260
+# Pixels around a map, and of a square one; a wide map is lower, so that nothing stands empty under it.
+ROOM, TALLEST = 220, 540
 _CONFIG = {"displayModeBar": False, "responsive": True}
 
 
@@ -125,6 +127,7 @@ def _one_head(shown: Mapping[str, Shown], name: str, choice: HeadChoice) -> None
     figure = head_map.figure(
         view.weights, view.visible, view.query_tokens, view.key_tokens, title=title, dark=pickers.is_dark()
     )
+    figure.layout.height = min(figure.layout.height, ROOM + TALLEST * len(view.query_tokens) // len(view.key_tokens))
     alt = f"Attention of {title}: queries down, keys across"
     with left:
         st.plotly_chart(figure, key="head_map", theme=None, config=head_map.config(f"tfmviz {title}"), alt=alt)

@@ -32,7 +32,7 @@ class Variant:
     @property
     def name(self) -> str:
         """How it is called in pictures."""
-        return f"{self.block}, {'with' if self.warmup else 'no'} warm-up"
+        return f"{self.block.removesuffix('-norm')}, {'' if self.warmup else 'no '}warm-up"
 
 
 VARIANTS = tuple(Variant(block=block, warmup=steps) for block in ("pre-norm", "post-norm") for steps in (WARMUP, 0))

@@ -63,11 +63,6 @@ def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: f
     return job.future.result()
 
 
-def words(job: Job[V]) -> tuple[float, str]:
-    """How far a job is, for a bar that is drawn elsewhere: its length and the words beside it."""
-    return _progress(job.step, job.seconds, None)
-
-
 def _progress(step: Step, seconds: float, expected_s: float | None) -> tuple[float, str]:
     """The bar's length and the words beside it."""
     done = step.done

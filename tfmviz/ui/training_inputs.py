@@ -25,7 +25,7 @@ RATES = (3e-4, 1e-3, 2e-3, 3e-3, 4e-3, 1e-2, 3e-2)
 MOST_STEPS = 5000
 MOST_TEXT = 120
 # Widgets whose choice a new task brings along.
-_OF_TASK = ("width", "layers", "heads", "block", "rate", "warmup", "steps", "watch", "watch_target")
+_OF_TASK = ("width", "n_layers", "n_heads", "block", "rate", "warmup", "steps", "watch", "watch_target")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +69,8 @@ def settings(task: str, notes: Notes, *, disabled: bool) -> Settings:
     left, right = st.columns(2)
     with left:
         width = _pick("Width", "width", _with(WIDTHS, preset.d_model), preset.d_model, notes, disabled)
-        layers = _pick("Layers", "layers", _with(LAYERS, preset.n_layers), preset.n_layers, notes, disabled)
-        heads = _pick("Heads", "heads", _with(HEADS, preset.n_heads), preset.n_heads, notes, disabled)
+        layers = _pick("Layers", "n_layers", _with(LAYERS, preset.n_layers), preset.n_layers, notes, disabled)
+        heads = _pick("Heads", "n_heads", _with(HEADS, preset.n_heads), preset.n_heads, notes, disabled)
         block = _pick("Norm", "block", BLOCKS, preset.block, notes, disabled)
     with right:
         rate = _pick("Learning rate", "rate", _with(RATES, preset.learning_rate), preset.learning_rate, notes, disabled)
