@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmviz.errors import OutOfRange, UnsupportedModel
+from tfmviz.trace.acquaintance import Acquaintance
 from tfmviz.trace.layout import CallKey
-from tfmviz.trace.passes import Acquaintance
+from tfmviz.trace.passes import Ablated
+from tfmviz.trace.recorder import Way
 
 # (layer, head) of the first stack, or (stack, layer, head)
 Ablation = tuple[int, int] | tuple[str, int, int]
 
 
-def calls_to_ablate(known: Acquaintance, heads: Sequence[Ablation]) -> dict[CallKey, tuple[int, ...]]:
-    """Heads by the call that computes them.
+def calls_to_ablate(known: Acquaintance, heads: Sequence[Ablation]) -> Ablated:
+    """Heads by the call that computes them, and the calls by how they are heard.
 
     Raises:
         OutOfRange: if there is no such stack, layer or head.
         UnsupportedModel: if the layer was not heard while it ran, so nothing can be changed there.
     """
-    calls: dict[CallKey, tuple[int, ...]] = {}
+    calls: dict[Way, dict[CallKey, tuple[int, ...]]] = {}
     for wanted in heads:
         stack, layer, head = wanted if len(wanted) == 3 else (known.layout.stack_names[0], *wanted)
         places = known.reach.get(stack)
@@ -32,5 +34,6 @@ def calls_to_ablate(known: Acquaintance, heads: Sequence[Ablation]) -> dict[Call
             raise UnsupportedModel(f"Layer {layer} cannot be ablated: its attention cannot be reached while it runs.")
         if not 0 <= head < place.n_heads:
             raise OutOfRange(f"Head {head} was to be ablated, and layer {layer} has {place.n_heads}.")
-        calls[place.key] = (*calls.get(place.key, ()), head)
+        silenced = calls.setdefault(place.way, {})
+        silenced[place.key] = (*silenced.get(place.key, ()), head)
     return calls

@@ -13,10 +13,9 @@ from transformers import PreTrainedModel
 
 from tfmviz.errors import ConfigError
 from tfmviz.trace.ablation import Ablation, calls_to_ablate
+from tfmviz.trace.acquaintance import Acquaintance, acquaintance
 from tfmviz.trace.layer import LayerAttention
-from tfmviz.trace.passes import Acquaintance, Passes, acquaintance
-
-_CACHES = ("past_key_values", "cache", "use_cache")
+from tfmviz.trace.passes import CACHES, Passes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -47,8 +46,8 @@ def capture(
 
     The model runs as it is, with its own attention function; its output is bit for bit what it would be without. Each
     layer is checked against its own output, and a layer whose call was not heard or not understood is taken another
-    way (see :mod:`tfmviz.trace.fallback`), which costs further passes. What was learned about a model is remembered.
-    Captures of one model run one after another.
+    way (see :mod:`tfmviz.trace.fallback`), which costs further passes; with a cache among the inputs there is but one
+    pass. What was learned about a model is remembered. Captures of one model run one after another.
 
     Args:
         module: in ``eval()``.
@@ -105,7 +104,7 @@ def _options(module: PreTrainedModel, inputs: Mapping[str, Any], hidden_states: 
     """What is asked of the pass beside the inputs: no cache unless one was given, and hidden states if wanted."""
     takes = inspect.signature(module.forward).parameters
     open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in takes.values())
-    options = {} if any(name in inputs for name in _CACHES) else {"use_cache": False}
+    options = {} if any(name in inputs for name in (*CACHES, "use_cache")) else {"use_cache": False}
     if hidden_states:
         options["output_hidden_states"] = True
     return {name: value for name, value in options.items() if name in takes or open_ended}

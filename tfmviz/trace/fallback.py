@@ -21,7 +21,7 @@ from tfmviz.trace.call import AttentionCall, CallReader
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.layout import CallKey, ModulePaths
 from tfmviz.trace.mask import HIDDEN_BELOW
-from tfmviz.trace.recorder import Checked, accepted
+from tfmviz.trace.recorder import Checked, Way, accepted
 from tfmviz.trace.selfcheck import Sampler, residuals
 from tfmviz.trace.windowed import in_token_order
 
@@ -68,12 +68,16 @@ class Whereabouts:
 class FunctionWatch(TorchFunctionMode):
     """Hears calls of some torch functions inside one model's modules."""
 
-    def __init__(self, where: Whereabouts, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]]) -> None:
+    way: Way
+
+    def __init__(
+        self, where: Whereabouts, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]] | None
+    ) -> None:
         super().__init__()
         self.seen: list[Checked] = []
         self.where = where
         self._paths = paths
-        self._ablate = ablate
+        self._ablate = ablate or {}
         self._calls: dict[int, int] = {}
 
     def __torch_function__(
@@ -86,7 +90,7 @@ class FunctionWatch(TorchFunctionMode):
             return out
         self._calls[id(module)] = self._calls.get(id(module), -1) + 1
         key = self._paths.key(module, self._calls[id(module)])
-        self.seen.append(Checked(key, module, layer if layer.has_attention else None))
+        self.seen.append(Checked(self.way, key, module, layer if layer.has_attention else None))
         if key in self._ablate:
             out = out.clone()
             out.reshape(-1, *out.shape[-2:])[list(self._ablate[key])] = 0
@@ -99,6 +103,8 @@ class FunctionWatch(TorchFunctionMode):
 
 class FusedWatch(FunctionWatch):
     """Hears ``scaled_dot_product_attention``, whose arguments say the whole formula."""
+
+    way: Way = "fused"
 
     def __init__(self, *args: Any, keep_value: bool, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -141,6 +147,8 @@ def _copies(key: Tensor) -> int:
 
 class SoftmaxWatch(FunctionWatch):
     """Hears the softmax of eager attention: scores go in, weights come out."""
+
+    way: Way = "softmax"
 
     def __init__(self, *args: Any, n_heads: frozenset[int], shapes: Collection[Shape], **options: Any) -> None:
         super().__init__(*args, **options)

@@ -27,6 +27,11 @@ class MaskRule(Protocol):
         """True where the query may look at the key; bool [rows, cols], or [heads, rows, cols]."""
 
 
+def kept_by(mask: MaskRule | None) -> tuple[Tensor, ...]:
+    """What a mask keeps in memory; a rule of another module is taken to keep nothing worth counting."""
+    return mask.tensors() if isinstance(mask, Intervals | MaskTensor) else ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """What some rows see, ready to be applied to their scores.

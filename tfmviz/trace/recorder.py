@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -35,16 +35,23 @@ class Heard:
     sample: Sample | None
 
 
+# How a call is heard: at transformers' attention interface, at torch's fused attention, at the softmax of eager
+# attention; or not while it runs, but reported afterwards.
+Way = Literal["interface", "fused", "softmax", "reported"]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Checked:
     """One attention call after the self-check.
 
     Attributes:
+        way: how it was heard.
         key: which call of the model this is.
         module: the module that made it.
         layer: what the call says; None if the self-check speaks against it.
     """
 
+    way: Way
     key: CallKey
     module: nn.Module
     layer: LayerAttention | None
@@ -110,8 +117,8 @@ class Recorder:
         """The calls heard, each with the verdict of its self-check."""
         found = residuals([call.sample for call in self._heard])
         return [
-            Checked(call.key, call.module, accepted(call.source, res))
-            for call, res in zip(self._heard, found, strict=True)
+            Checked("interface", call.key, call.module, accepted(call.source, difference))
+            for call, difference in zip(self._heard, found, strict=True)
         ]
 
     def _same_as_before(self, module: nn.Module, query: Tensor, key: Tensor) -> bool:

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfmviz.trace.bias import Bias
-from tfmviz.trace.mask import MaskRule, View, for_heads, view
+from tfmviz.trace.mask import MaskRule, View, for_heads, kept_by, view
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,7 @@ class QueriesAndKeys:
     def tensors(self) -> tuple[Tensor, ...]:
         """See :class:`Source`."""
         own = [t for t in (self.query, self.key, self.value, self.sink) if t is not None]
-        for part in (self.mask, self.bias):
-            own.extend(part.tensors() if part is not None and hasattr(part, "tensors") else ())
-        return tuple(own)
+        return (*own, *kept_by(self.mask), *(self.bias.tensors() if self.bias is not None else ()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -214,8 +212,7 @@ class KnownWeights:
     def tensors(self) -> tuple[Tensor, ...]:
         """See :class:`Source`."""
         own = [self.weights] if self.sink is None else [self.weights, self.sink]
-        own.extend(self.mask.tensors() if self.mask is not None and hasattr(self.mask, "tensors") else ())
-        return tuple(own)
+        return (*own, *kept_by(self.mask))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

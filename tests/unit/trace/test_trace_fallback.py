@@ -11,9 +11,9 @@ from transformers import BloomConfig, BloomForCausalLM, FalconConfig, FalconForC
 
 from tfmviz.errors import UnsupportedModel
 from tfmviz.trace import LayerAttention, capture
+from tfmviz.trace.acquaintance import acquaintance
 from tfmviz.trace.bias import KeyBias
 from tfmviz.trace.mask import Intervals
-from tfmviz.trace.passes import acquaintance
 from tfmviz.trace.windowed import in_token_order
 
 FALCON = {"vocab_size": 101, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
