@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 SCRIPT = Path(__file__).parent / "scripts" / "token_map_script.py"
 
 Open = Callable[..., Page]
-LARGEST_RATIO = 8
+LARGEST_RATIO = 4
 
 # How many distinct colours a canvas has.
 INK = """(canvas) => {

@@ -16,6 +16,7 @@ from tfmviz.analysis.links import hidden_share, strongest_links
 from tfmviz.charts import head_map
 from tfmviz.components.atlas import atlas, atlas_notes
 from tfmviz.components.head_lines import MOST_HEADS, head_lines
+from tfmviz.components.token_map import token_map
 from tfmviz.errors import NoAttention
 from tfmviz.text import Token
 from tfmviz.text.display import label
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 # Lines drawn at most: more is grey felt, and the threshold is the way to fewer.
 MOST_LINES = 1500
+# Rows or columns up to which Plotly draws the map. It was measured to hold the browser's main thread for 240 ms at 60
+# tokens and for 500 ms at 512, where a click on another head has 200 ms in all: longer texts go to the canvas.
+PLOTLY_UP_TO = 128
 # How long a finished page waits for what every head does, before it leaves that for the next run.
 PATIENCE_S = 0.5
 
@@ -113,17 +117,29 @@ def _all_heads(picture: Picture) -> None:
 
 
 def _one_head(view: HeadView, picture: Picture) -> None:
+    options, name = picture.options, picture.choice.name
+    if max(view.weights.shape) > PLOTLY_UP_TO:
+        token_map(
+            view.weights,
+            view.visible,
+            view.query_tokens,
+            view.key_tokens,
+            title=name,
+            row_scaled=options.row_scaled,
+            hide_special=options.hide_special,
+            key="head_map",
+        )
+        return
     figure = head_map.figure(
         view.weights,
         view.visible,
         view.query_tokens,
         view.key_tokens,
-        title=picture.choice.name,
-        row_scaled=picture.options.row_scaled,
-        hide_special=picture.options.hide_special,
+        title=name,
+        row_scaled=options.row_scaled,
+        hide_special=options.hide_special,
         dark=pickers.is_dark(),
     )
-    name = picture.choice.name
     st.plotly_chart(
         figure,
         key="head_map",
