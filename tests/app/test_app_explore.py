@@ -38,6 +38,13 @@ def test_the_map_holds_the_weights_of_the_head_in_the_address(
     assert np.abs(map_weights(at) - expected).max() < 1e-6
 
 
+@pytest.mark.parametrize("model", ["minilm", "smollm2"])
+def test_the_opening_head_has_a_pattern_that_can_be_named(explore: Open, model: str) -> None:
+    said = words(explore(model=model))
+    assert "no single pattern" not in said
+    assert "spread out" not in said
+
+
 def test_a_causal_model_s_future_is_not_a_weight(explore: Open, smollm2: Model) -> None:
     at = explore(text="The cat sat on the mat.", model="smollm2", layer="4", head="2")
     drawn = map_weights(at)
@@ -147,8 +154,9 @@ def test_the_atlas_is_told_what_every_head_does(explore: Open, minilm: Model) ->
     told = [json.loads(e.proto.json) for e in at.get("bidi_component") if e.proto.json and "roles" in e.proto.json]
     assert len(told) == 1
     assert told[0]["about"] == f"6x12x{len(minilm.tokenize(TEXT))}"
-    assert told[0]["roles"][0][2].startswith("previous 0.")
     tokens, stack = minilm.trace(TEXT).tokens, minilm.trace(TEXT)["self"]
+    back = [float(stack.weights(0, 2)[i, i - 1]) for i, token in enumerate(tokens) if not token.is_special]
+    assert told[0]["roles"][0][2] == f"previous {np.mean(back):.2f}"
     for layer, head in ((0, 0), (3, 5), (5, 11)):
         weights = stack.weights(layer, head).numpy()
         query, key = np.unravel_index(weights.argmax(), weights.shape)
