@@ -98,7 +98,7 @@ class UnsupportedModel(TfmvizError):
 
 
 class NotEnoughMemory(TfmvizError):
-    """A pass that would not fit, refused before it starts.
+    """A pass that would not fit, refused before it starts; or one that ran out of memory all the same.
 
     Attributes:
         needed: bytes the pass is predicted to take.
@@ -108,10 +108,13 @@ class NotEnoughMemory(TfmvizError):
     def __init__(self, needed: int, available: int, *, what: str) -> None:
         self.needed = needed
         self.available = available
-        super().__init__(
-            f"{what} would need about {needed / 1e9:.1f} GB and {available / 1e9:.1f} GB are free. "
-            "Use a shorter text or a smaller model."
+        foreseen, free = f"{needed / 1e9:.2g} GB", f"{available / 1e9:.2g} GB"
+        said = (
+            f"would need about {foreseen} and {free} are free"
+            if needed > available
+            else f"ran out of memory, though only about {foreseen} were foreseen and {free} are free now"
         )
+        super().__init__(f"{what} {said}. Use a shorter text or a smaller model.")
 
 
 class NoAttention(TfmvizError):

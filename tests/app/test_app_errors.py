@@ -130,7 +130,7 @@ def test_an_unknown_device_is_named_with_those_there_are(explore: Open) -> None:
 
 
 def test_a_pass_that_would_not_fit_is_refused_with_the_numbers(explore: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfmviz.models.huggingface.available_bytes", lambda device: 1000)
+    monkeypatch.setattr("tfmviz.models.memory.available_bytes", lambda device: 1000)
     said = only_error(explore(text="A text that no cache has seen, number one."))
     assert "GB" in said
     assert "free" in said
@@ -158,7 +158,7 @@ def test_what_nobody_foresaw_is_a_sentence_too(explore: Open, monkeypatch: pytes
 def test_an_error_is_not_kept_for_the_next_visitor(explore: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "A text that no cache has seen, number four."
     with monkeypatch.context() as broken:
-        broken.setattr("tfmviz.models.huggingface.available_bytes", lambda device: 1000)
+        broken.setattr("tfmviz.models.memory.available_bytes", lambda device: 1000)
         only_error(explore(text=text))
     assert not explore(text=text).error
 
