@@ -14,6 +14,7 @@ transformers.logging.set_verbosity_error()
 
 ENCODER, DECODER, SEQ2SEQ = "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"
 EXACT, DENSE, NONE = "exact", "dense", "none: no attention in this layer"
+NO_MAP = "none: what this layer reports is no map from token to token"
 
 COMMON: dict[str, Any] = {
     "vocab_size": 101,
