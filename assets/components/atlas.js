@@ -1,6 +1,7 @@
 // The atlas: every layer and head of one trace in one canvas. See tfmviz/components/atlas.py for what is sent.
 
 import { element } from "./element.js";
+import { mount } from "./mount.js";
 import { readArrays, readHeader } from "./payload.js";
 import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
@@ -291,19 +292,6 @@ function chosenByPython() {
   return (window[Symbol.for("tfmviz.chosen")] ??= new Map());
 }
 
-const atlases = new WeakMap();
-
 export default function atlas(component) {
-  const { parentElement, data } = component;
-  if (!data) return undefined;
-  let view = atlases.get(parentElement);
-  if (!view) {
-    view = new Atlas(parentElement);
-    atlases.set(parentElement, view);
-  }
-  view.update(component);
-  return () => {
-    view.destroy();
-    atlases.delete(parentElement);
-  };
+  return mount(Atlas, component);
 }

@@ -1,6 +1,7 @@
 // Token lines of one or several heads. See tfmviz/components/head_lines.py for what is sent.
 
 import { element } from "./element.js";
+import { mount } from "./mount.js";
 import { readArrays, readHeader } from "./payload.js";
 import { dress, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
@@ -265,19 +266,6 @@ function sameToken(a, b) {
   return a === b || Boolean(a && b && a.side === b.side && a.index === b.index);
 }
 
-const views = new WeakMap();
-
 export default function headLines(component) {
-  const { parentElement, data } = component;
-  if (!data) return undefined;
-  let view = views.get(parentElement);
-  if (!view) {
-    view = new HeadLines(parentElement);
-    views.set(parentElement, view);
-  }
-  view.update(component);
-  return () => {
-    view.destroy();
-    views.delete(parentElement);
-  };
+  return mount(HeadLines, component);
 }

@@ -1,6 +1,7 @@
 // One head's weights as a map. See tfmviz/components/token_map.py for what is sent.
 
 import { element } from "./element.js";
+import { mount } from "./mount.js";
 import { readArrays, readHeader } from "./payload.js";
 import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
@@ -311,19 +312,6 @@ function sameCell(a, b) {
   return a === b || Boolean(a && b && a.row === b.row && a.col === b.col);
 }
 
-const maps = new WeakMap();
-
 export default function tokenMap(component) {
-  const { parentElement, data } = component;
-  if (!data) return undefined;
-  let view = maps.get(parentElement);
-  if (!view) {
-    view = new TokenMap(parentElement);
-    maps.set(parentElement, view);
-  }
-  view.update(component);
-  return () => {
-    view.destroy();
-    maps.delete(parentElement);
-  };
+  return mount(TokenMap, component);
 }
