@@ -84,7 +84,8 @@ class Atlas {
     this.model = readModel(header, arrays);
     const inside = ({ layer, head }) => layer < layers && head < heads;
     const told = chosenByPython().get(this.key);
-    this.chosen = told && inside(told) ? told : inside(this.chosen) ? this.chosen : { layer: 0, head: 0 };
+    const before = this.chosen && inside(this.chosen) ? this.chosen : { layer: 0, head: 0 };
+    this.chosen = told === null || (told && inside(told)) ? told : before; // null: another atlas has the head
     this.focused = null;
     this.hovered = null;
     this.tooltip.hide();
@@ -112,7 +113,7 @@ class Atlas {
   paint(context) {
     if (!this.layout) return;
     const { stage, base } = this;
-    const wanted = `${stage.left},${stage.top},${this.chosen.layer},${this.chosen.head}`;
+    const wanted = `${stage.left},${stage.top},${this.chosen?.layer},${this.chosen?.head}`;
     if (this.baseOf !== wanted) {
       if (base.width !== stage.canvas.width) base.width = stage.canvas.width;
       if (base.height !== stage.canvas.height) base.height = stage.canvas.height;
@@ -123,7 +124,7 @@ class Atlas {
     }
     context.drawImage(base, 0, 0, stage.width, stage.height);
     if (this.hovered) this.painter.ring(context, this, this.hovered, "hover");
-    this.painter.ring(context, this, this.chosen, "chosen");
+    if (this.chosen) this.painter.ring(context, this, this.chosen, "chosen");
     if (this.focused) this.painter.ring(context, this, this.focused, "focus");
     if (this.host.dataset.version !== this.version) {
       this.host.dataset.ready = this.model.name;
@@ -133,7 +134,8 @@ class Atlas {
 
   /** The head that keys start from: the focused one, else the chosen one or the first of the chosen. */
   get anchor() {
-    return this.focused ?? { layer: Math.max(0, this.chosen.layer), head: Math.max(0, this.chosen.head) };
+    const { layer, head } = this.chosen ?? { layer: 0, head: 0 };
+    return this.focused ?? { layer: Math.max(0, layer), head: Math.max(0, head) };
   }
 
   headUnder(event) {
@@ -177,13 +179,13 @@ class Atlas {
   /** Python says which head is selected. While a click is on its way, an older answer must not move the ring back. */
   told({ key, selected, heard }) {
     if (!this.model || key !== this.key) return;
-    const [layer, head] = selected;
-    if (layer >= this.model.layers || head >= this.model.heads) return;
+    const place = selected && { layer: selected[0], head: selected[1] };
+    if (place && (place.layer >= this.model.layers || place.head >= this.model.heads)) return;
     if (this.awaited && heard !== this.awaited.click && performance.now() < this.awaited.until) return;
     this.awaited = null;
-    if (same({ layer, head }, this.chosen)) return;
-    this.chosen = { layer, head };
-    const box = layer >= 0 && head >= 0 && this.layout?.box(layer, head);
+    if (same(place, this.chosen)) return;
+    this.chosen = place;
+    const box = place && place.layer >= 0 && place.head >= 0 && this.layout?.box(place.layer, place.head);
     if (box) this.stage.reveal({ ...box, width: box.size, height: box.size, marginTop: this.layout.top });
     this.stage.schedule();
     this.say();

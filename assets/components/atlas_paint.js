@@ -103,7 +103,7 @@ export class AtlasPainter {
       const x = pinned ? 0 : box.x - layout.labelWidth - left;
       const y = box.y - top + box.size / 2;
       if (y < layout.top - 8 || y > height + 8) continue;
-      const mine = chosen.layer < 0 || chosen.layer === layer;
+      const mine = chosen && (chosen.layer < 0 || chosen.layer === layer);
       if (pinned && left > 0) {
         context.fillStyle = withAlpha(theme.background, 0.92);
         context.fillRect(0, y - box.size / 2, layout.labelWidth - 4, box.size);
@@ -183,6 +183,7 @@ export class AtlasPainter {
 
 /** Whether a column of a band holds what is chosen. */
 function isChosen(chosen, layout, head, band) {
+  if (!chosen) return false;
   const column = chosen.head < 0 || chosen.head === head;
   return column && (chosen.layer < 0 || layout.bandOf(chosen.layer) === band);
 }

@@ -2,8 +2,10 @@
 
 import { element, fourDigits, headName, isolated } from "./element.js";
 
-/** The head in one sentence, for the status line and for screen readers. */
-export function headSentence(model, { layer, head }) {
+/** The head in one sentence, for the status line and for screen readers; an invitation where there is none. */
+export function headSentence(model, place) {
+  if (!place) return "Hover names a head, a click chooses it";
+  const { layer, head } = place;
   if (layer < 0 || head < 0) {
     if (layer < 0 && head < 0) return "All layers, all heads";
     return layer < 0 ? `All layers, H${head}` : `L${layer}, all heads`;

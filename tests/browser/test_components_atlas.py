@@ -172,6 +172,19 @@ def test_a_click_selects_at_once_and_python_follows(open_atlas: Open) -> None:
     expect(said(page)).to_contain_text("calls 1 picked (4, 7) selected 4,7")
 
 
+def test_with_nothing_selected_there_is_no_ring_until_a_click(open_atlas: Open) -> None:
+    page = open_atlas("nothing=1")
+    expect(status(page)).to_have_text("Hover names a head, a click chooses it")
+    assert pixels_of(page, LIGHT.ink) == 0
+    move_to(page, *find(page, 0, 0))  # where a ring stands that nobody chose
+    page.mouse.down()
+    page.mouse.up()
+    expect(said(page)).to_contain_text("calls 1 picked (0, 0) selected 0,0")
+    page.mouse.move(0, 0)
+    expect(status(page)).to_have_text(re.compile("^L0 H0"))
+    assert pixels_of(page, LIGHT.ink) > 50
+
+
 def test_a_click_on_the_selected_head_sends_nothing(open_atlas: Open) -> None:
     page = open_atlas()
     move_to(page, *find(page, 1, 1))

@@ -22,7 +22,7 @@ def atlas(
     overview: np.ndarray,
     *,
     n_tokens: tuple[int, int],
-    selected: tuple[int, int],
+    selected: tuple[int, int] | None,
     n_kv_heads: int | None = None,
     strongest: Sequence[Sequence[Pair | None]] = (),
     roles: Sequence[Sequence[str]] = (),
@@ -37,7 +37,8 @@ def atlas(
     Args:
         overview: uint8, shape (layers, heads, rows, cols), 255 = weight 1; ``AttentionStack.overview``.
         n_tokens: numbers of queries and of keys behind the rows and columns.
-        selected: layer and head that carry the ring; -1 rings all layers, or all heads, together.
+        selected: layer and head that carry the ring; -1 rings all layers, or all heads, together. None rings nothing:
+            for a page of several atlases, where the head that is looked at is in another one.
         n_kv_heads: heads of keys and values; fewer than heads puts query heads that share one under a bracket.
         strongest: for each layer and head, the query's text, the key's text and the weight of its strongest pair.
         roles: for each layer and head, a few words on what it does.
@@ -87,7 +88,7 @@ def atlas(
         )
         choice = _choice_of(result, layers, heads)
         # By itself, so that another head does not resend the overview; with the number of the click that it answers.
-        told = {"key": key, "selected": [int(selected[0]), int(selected[1])], "heard": choice and choice[2]}
+        told = {"key": key, "selected": selected and [*map(int, selected)], "heard": choice and choice[2]}
         _choice(key=f"{key}_choice", data=told)
     seen = f"{key}_seen"
     if choice is None or st.session_state.get(seen) == choice:

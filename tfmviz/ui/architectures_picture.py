@@ -92,7 +92,7 @@ def _all_heads(shown: Mapping[str, Shown], name: str, choice: HeadChoice | None)
     n, k = len(stack.query_tokens), len(stack.key_tokens)
     st.markdown(f"**{name}**: {place.title}, {n:,} queries × {k:,} keys")
     reachable = shown[place.kind].traced.reachable[place.stack]
-    selected = (-2, -2)
+    selected = None  # the head that is looked at is in another stack
     if choice is not None:
         selected = (-1 if choice.layer is None else choice.layer, -1 if choice.head is None else choice.head)
     atlas(

@@ -35,10 +35,13 @@ def choose(layer: int, head: int) -> None:
 layer = st.number_input("layer", 0, layers - 1, key="layer")
 head = st.number_input("head", 0, heads - 1, key="head")
 st.button("again")
+selected = (-1, head) if "all_layers" in options else (layer, head)
+if "nothing" in options and "calls" not in st.session_state:
+    selected = None
 picked = atlas(
     overview,
     n_tokens=(size, size),
-    selected=(-1, head) if "all_layers" in options else (layer, head),
+    selected=selected,
     n_kv_heads=kv_heads,
     strongest=strongest,
     roles=roles,

@@ -18,8 +18,9 @@ def page(options):
 
     from tfmviz.components import atlas
 
+    options = {"selected": (0, 0)} | options
     overview = (np.arange(30 * 9 * 64 * 64, dtype=np.int64) % 251).astype(np.uint8).reshape(30, 9, 64, 64)
-    atlas(overview, n_tokens=(2048, 2048), selected=(0, 0), **options)
+    atlas(overview, n_tokens=(2048, 2048), **options)
 
 
 def sent(**options: Any) -> tuple[dict[str, Any], dict[str, np.ndarray], int]:
@@ -50,6 +51,11 @@ def test_the_selected_head_is_no_part_of_the_big_message():
     big, small = (component.proto for component in app.get("bidi_component"))
     assert "selected" not in unpack(big.bytes)[0]
     assert '"selected": [0, 0]' in small.json
+
+
+def test_a_head_that_is_looked_at_elsewhere_is_told_as_null():
+    app = AppTest.from_function(page, args=({"selected": None},), default_timeout=60).run()
+    assert '"selected": null' in app.get("bidi_component")[1].proto.json
 
 
 def test_equal_masks_are_sent_once():
