@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from tfmviz.analysis.masks_leakage import Leakage, leakage, swaps
 from tfmviz.analysis.masks_padding import PaddingEffect, padding
@@ -138,8 +138,11 @@ def _masked(layer: LayerAttention, mask: Mask) -> LayerAttention:
             return layer
 
 
-def difference(
-    weights: Float[Tensor, "q k"] | Float[Tensor, "h q k"], own: Float[Tensor, "q k"] | Float[Tensor, "h q k"]
-) -> float:
-    """Mean over queries of the attention that is somewhere else: half the sum of absolute differences, 0 to 1."""
-    return float((weights - own).abs().sum(-1).mean() / 2)
+def difference(weights: Float[np.ndarray, "q k"], own: Float[np.ndarray, "q k"]) -> float:
+    """Mean over queries of the attention that is somewhere else: half the sum of absolute differences, 0 to 1.
+
+    Args:
+        weights: of one head under some mask.
+        own: of the same head under the model's own.
+    """
+    return float(np.abs(weights - own).sum(-1).mean() / 2)

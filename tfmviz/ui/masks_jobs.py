@@ -1,0 +1,151 @@
+"""The passes behind the Masks page, made once in the background and kept within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tfmviz.ui.requests import TraceRequest
+from tfmviz.ui.shelf import Job, Shelf, Step
+
+if TYPE_CHECKING:
+    from tfmviz.analysis.masks import Leakage, PaddingEffect, Passed, Pattern, Sizes
+    from tfmviz.models import Model
+    from tfmviz.trace import Trace
+
+Side = Literal["left", "right"]
+SIDES: tuple[Side, ...] = ("right", "left")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaddedRequest:
+    """One text with padding.
+
+    Attributes:
+        trace: the text and the model.
+        pads: padding tokens to add; fewer where the model has no room for them.
+        side: where they go.
+    """
+
+    trace: TraceRequest
+    pads: int
+    side: Side
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnderRequest:
+    """The same text through the whole model under each pattern.
+
+    Attributes:
+        padded: the text.
+        window, prefix: sizes of two of the patterns.
+    """
+
+    padded: PaddedRequest
+    window: int
+    prefix: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeakRequest:
+    """One changed token under one mask.
+
+    Attributes:
+        trace: the text and the model.
+        at: position of the token.
+        mask: a rule in words; None for the model's own.
+    """
+
+    trace: TraceRequest
+    at: int
+    mask: str | None
+
+
+_padded: Shelf[PaddedRequest, Trace] = Shelf(
+    budget=4 * 10**8, most=64, weigh=lambda trace: trace.memory.kept, workers=2, name="masks"
+)
+_under: Shelf[UnderRequest, Mapping[Pattern, Passed]] = Shelf(
+    budget=4 * 10**8,
+    most=16,
+    weigh=lambda passes: sum(one.stack.nbytes + sum(h.nbytes for h in one.hidden) for one in passes.values()),
+    workers=1,
+    name="under",
+)
+_effects: Shelf[PaddedRequest, PaddingEffect] = Shelf(
+    budget=10**7, most=64, weigh=lambda _: 10**5, workers=1, name="padding"
+)
+_leaks: Shelf[LeakRequest, Leakage] = Shelf(budget=10**7, most=64, weigh=lambda _: 10**5, workers=1, name="leakage")
+
+
+def room(model: Model, n_tokens: int, wanted: int) -> int:
+    """How much padding a text of so many tokens can have."""
+    return wanted if model.max_tokens is None else max(0, min(wanted, model.max_tokens - n_tokens))
+
+
+def padded_job(request: PaddedRequest, model: Model) -> Job[Trace]:
+    """The text with its padding, under the model's own mask."""
+
+    def make(job: Job[Trace]) -> Trace:
+        job.report(Step(what="Running the model"))
+        asked = request.trace
+        n_tokens = len(model.tokenize(asked.text, asked.pair))
+        pads = room(model, n_tokens, request.pads)
+        return model.trace(
+            asked.text,
+            pair=asked.pair,
+            target=asked.target,
+            pad_to=n_tokens + pads if pads else None,
+            pad_side=request.side if pads else None,
+        )
+
+    return _padded.ask(request, make)
+
+
+def under_job(request: UnderRequest, model: Model, trace: Trace) -> Job[Mapping[Pattern, Passed]]:
+    """The whole model under every pattern."""
+
+    def make(job: Job[Mapping[Pattern, Passed]]) -> Mapping[Pattern, Passed]:
+        from tfmviz.analysis.masks import PATTERNS, passed, rule
+
+        found: dict[Pattern, Passed] = {}
+        for done, pattern in enumerate(PATTERNS):
+            job.report(Step(what=f"Running the model under the {pattern} mask", done=done / len(PATTERNS)))
+            mask = rule(pattern, trace.tokens, sizes(request), causal=model.kind == "decoder")
+            found[pattern] = passed(model, trace.tokens, mask, hide_padding=False)
+        return found
+
+    return _under.ask(request, make)
+
+
+def sizes(request: UnderRequest) -> Sizes:
+    """The sizes of a request as the analysis takes them."""
+    from tfmviz.analysis.masks import Sizes
+
+    return Sizes(window=request.window, prefix=request.prefix)
+
+
+def padding_job(request: PaddedRequest, model: Model) -> Job[PaddingEffect]:
+    """The text padded and unpadded, with and without the padding mask."""
+
+    def make(job: Job[PaddingEffect]) -> PaddingEffect:
+        from tfmviz.analysis.masks import padding
+
+        job.report(Step(what="Running the model with and without padding"))
+        asked = request.trace
+        n_tokens = len(model.tokenize(asked.text, asked.pair))
+        return padding(model, asked.text, n_tokens + request.pads, request.side, pair=asked.pair)
+
+    return _effects.ask(request, make)
+
+
+def leak_job(request: LeakRequest, model: Model) -> Job[Leakage]:
+    """The text with one token changed."""
+
+    def make(job: Job[Leakage]) -> Leakage:
+        from tfmviz.analysis.masks import leakage
+
+        job.report(Step(what="Running the model twice"))
+        return leakage(model, request.trace.text, request.at, mask=request.mask, pair=request.trace.pair)
+
+    return _leaks.ask(request, make)

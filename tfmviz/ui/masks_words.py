@@ -1,0 +1,155 @@
+"""Sentences that read the pictures of the Masks page: plain words for numbers that were just computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tfmviz.analysis.head_view import HeadView
+from tfmviz.text import display
+from tfmviz.ui.requests import HeadChoice
+
+if TYPE_CHECKING:
+    from tfmviz.analysis.masks import AppliedMask, Leakage, PaddingEffect
+    from tfmviz.models import Model
+    from tfmviz.trace import AttentionStack
+    from tfmviz.ui.masks_panels import Options
+
+OWN = "own"
+
+
+def line(model: Model, choice: HeadChoice, whole: bool) -> str:
+    """What the side-by-side view shows, in one line."""
+    name = display.markdown(model.name)
+    how = (
+        "the whole model run again under each of them"
+        if whole
+        else "the same queries and keys, masked anew in this layer alone"
+    )
+    return f"**{name}**, {choice.name}: one text under its own mask and six others, {how}."
+
+
+def panel(pattern: str, view: HeadView, own: HeadView) -> str:
+    """A panel's name, how many cells it allows and how much attention moved, as Markdown."""
+    name = "model's own" if pattern == OWN else pattern
+    moved = "" if pattern == OWN else f", {percent(moved_share(view, own))} moved"
+    # two lines in every panel, so that the pictures stand level
+    return f"**{name}**  \n:small[:gray[{percent(allowed_share(view))} allowed{moved}]]"
+
+
+def allowed_share(view: HeadView) -> float:
+    """Allowed cells over all cells."""
+    return 1.0 if view.visible is None else float(view.visible.mean())
+
+
+def moved_share(view: HeadView, own: HeadView) -> float:
+    """Mean over real queries of the attention that is elsewhere than under the model's own mask, 0 to 1."""
+    from tfmviz.analysis.masks import difference
+
+    real = [not token.is_padding for token in view.query_tokens]
+    return difference(view.weights[real], own.weights[real])
+
+
+def seen(views: Mapping[str, HeadView], choice: HeadChoice, options: Options) -> str:
+    """*What you see* and *Try* for the side-by-side view, as Markdown."""
+    own = views[OWN]
+    moved = {pattern: moved_share(view, own) for pattern, view in views.items() if pattern != OWN}
+    most = max(moved, key=lambda pattern: moved[pattern])
+    same = [pattern for pattern, share in moved.items() if share < 5e-5]
+    said = (
+        f"**What you see** {choice.name}: the {most} mask moves most, {percent(moved[most])} of the attention. "
+        + (f"{listed(same)} {'change' if len(same) > 1 else 'changes'} nothing here. " if same else "")
+        + _pads(own)
+        + "Hatched cells may not be looked at."
+    )
+    tries = {
+        "allowed": "Show *weights*: what was taken from hidden cells goes to those that remain.",
+        "weights": "Show *difference*: orange gained, blue lost.",
+        "difference": "Open *Sizes* and widen the window until nothing is blue.",
+    }
+    return f"{said}\n\n**Try** {tries[options.show]}"
+
+
+def _pads(own: HeadView) -> str:
+    pads = sum(token.is_padding for token in own.key_tokens)
+    return f"{pads} padding tokens were added. " if pads else ""
+
+
+def layers(numbers: Sequence[int]) -> str:
+    """``layer 3`` or ``layers 0–3, 6``."""
+    runs = []
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        found = [number for _, number in run]
+        runs.append(str(found[0]) if len(found) == 1 else f"{found[0]}–{found[-1]}")
+    return f"{'layer' if len(numbers) == 1 else 'layers'} {', '.join(runs)}"
+
+
+def applied(one: AppliedMask) -> str:
+    """One applied mask, as Markdown."""
+    return f"**{layers(one.layers).capitalize()}** {one.name}, {percent(one.share)} of the cells"
+
+
+def this_model(found: Sequence[AppliedMask], stack: AttentionStack) -> str:
+    """*What you see* and *Try* for the model's own masks, as Markdown."""
+    n = len(stack.query_tokens)
+    if len(found) > 1:
+        what = f"{len(found)} different masks take turns in {stack.n_layers} layers."
+        todo = "Lengthen the text: the windowed layers keep their width, the others do not."
+    else:
+        what = f"All {stack.n_layers} layers with attention applied one and the same mask."
+        todo = f"A window wider than {n:,} tokens would look just like this: lengthen the text to find out."
+    without = stack.n_layers - sum(len(one.layers) for one in found)
+    missing = f" {without} layers have no attention." if without else ""
+    return f"**What you see** {what}{missing}\n\n**Try** {todo}"
+
+
+def padding(effect: PaddingEffect) -> str:
+    """*What you see* and *Try* for padding, as Markdown."""
+    cosine, low = float(effect.cosine.mean()), float(effect.cosine.min())
+    said = (
+        f"**What you see** {effect.n_padding} padding tokens on the {effect.side}. Hidden, they draw "
+        f"{percent(float(effect.leak.nanmean()))} of the attention and the outputs keep a mean cosine of {cosine:.4f} "
+        f"(lowest {low:.4f}) to the unpadded text."
+    )
+    if effect.leak_open is None or effect.cosine_open is None:
+        said += " This model always hides them; its twin written from scratch shows what happens when it does not."
+        todo = "Choose a from-scratch model to see padding that is not hidden."
+    else:
+        said += (
+            f" Not hidden, they draw {percent(float(effect.leak_open.nanmean()))} and the mean cosine is "
+            f"{float(effect.cosine_open.mean()):.4f} (lowest {float(effect.cosine_open.min()):.4f})."
+        )
+        todo = "Pad on the other side: learned positions move with the text, rotary ones only by their difference."
+    return f"{said}\n\n**Try** {todo}"
+
+
+def leakage(found: Mapping[str, Leakage]) -> str:
+    """*What you see* and *Try* for the leakage test, as Markdown."""
+    parts = []
+    for mask, one in found.items():
+        if not one.at:
+            parts.append(f"Under the {mask} mask there is no token before the changed one.")
+        elif one.before == 0:
+            parts.append(f"Under the {mask} mask none of the {one.at} tokens before it changed, in any layer.")
+        else:
+            parts.append(
+                f"Under the {mask} mask {one.moved_before} of the {one.at} tokens before it changed, by up to "
+                f"{one.before:.2g} of their length."
+            )
+    return f"**What you see** {' '.join(parts)}\n\n**Try** Change an earlier token: how much of the text notices?"
+
+
+def percent(share: float) -> str:
+    """A share with two significant digits; 0 only where it is none."""
+    if share == 0:
+        return "0 %"
+    if share < 5e-5:
+        return "under 0.01 %"
+    return f"{float(f'{100 * share:.2g}'):g} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``, first letter large."""
+    joined = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined[0].upper() + joined[1:]
