@@ -6,13 +6,15 @@ import contextlib
 import inspect
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from tfmviz.errors import OutOfRange, UnknownMask
+from tfmviz.errors import NoAttention, OutOfRange, UnknownMask
 from tfmviz.models.inputs import InputMaker, ModelInputs
 from tfmviz.models.limits import max_tokens
 from tfmviz.models.loading import Loaded
@@ -20,7 +22,7 @@ from tfmviz.models.memory import predicted_bytes, room_for
 from tfmviz.models.model import Ablation, Model
 from tfmviz.models.shapes import pass_shape, stack_shapes
 from tfmviz.text import Token, vocabulary_text
-from tfmviz.trace import AttentionStack, Capture, MemoryUse, Predictions, Trace, capture
+from tfmviz.trace import AttentionStack, Capture, LayerInside, MemoryUse, Predictions, Trace, capture
 
 # Which tokens are the rows and the columns of a stack: those of the text, or the decoder's.
 _SIDES = {"self": (0, 0), "encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
@@ -83,11 +85,7 @@ class HuggingFaceModel(Model):
         pad_side: Literal["left", "right"] | None = None,
     ) -> Trace:
         """See :meth:`Model.trace`."""
-        if mask is not None:
-            raise UnknownMask(
-                f"{self.name} was trained under its own mask and cannot be run under {mask!r}. Masks can be tried on "
-                "the models written from scratch."
-            )
+        self._check_mask(mask)
         self._check_ablation(ablate)
         inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
         positions = self._predicted_positions(inputs)
@@ -98,7 +96,52 @@ class HuggingFaceModel(Model):
         predictions = None
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._decode)
-        return self._trace((text, pair, target), inputs, seen, predictions)
+        made = self._trace((text, pair, target), inputs, seen, predictions)
+        given: dict[str, Any] = {"pad_to": pad_to, "ablate": ablate, "pad_side": pad_side}
+        return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
+
+    def look_inside(
+        self,
+        stack: str,
+        layer: int,
+        *,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> LayerInside:
+        """See :meth:`Model.look_inside`."""
+        self._check_mask(mask)
+        self._check_ablation(ablate)
+        self._check_layer(stack, layer)
+        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
+        positions = self._predicted_positions(inputs)
+        needed = self._needed_bytes(inputs, len(positions), hidden_states=True)
+        room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
+        with self._lock, room, torch.inference_mode():
+            seen, _ = self._run(inputs, positions, ablate, hidden_states=False, inside=(stack, layer))
+        if seen.inside is None:
+            raise NoAttention(
+                f"Layer {layer} of {self.name} ({seen.stacks[stack][layer].status}) does not hand out its queries, "
+                "keys and values one by one, so its steps cannot be shown. Explore shows its weights."
+            )
+        return seen.inside
+
+    def _check_mask(self, mask: str | None) -> None:
+        if mask is not None:
+            raise UnknownMask(
+                f"{self.name} was trained under its own mask and cannot be run under {mask!r}. Masks can be tried on "
+                "the models written from scratch."
+            )
+
+    def _check_layer(self, stack: str, layer: int) -> None:
+        if stack not in self._stacks:
+            raise OutOfRange(f"No stack {stack!r} in {self.name}. It has: {', '.join(self._stacks)}.")
+        if not 0 <= layer < (n := self._stacks[stack].n_layers):
+            raise OutOfRange(f"Layer {layer} was asked for, and {self.name} has {n}: 0 to {n - 1}.")
 
     def _check_ablation(self, ablate: Ablation) -> None:
         first = next(iter(self._stacks.values()))
@@ -139,19 +182,25 @@ class HuggingFaceModel(Model):
         return "logits_to_keep" in self._accepts or self._module.base_model is not self._module
 
     def _run(
-        self, inputs: ModelInputs, positions: tuple[int, ...], ablate: Ablation, hidden_states: bool
+        self,
+        inputs: ModelInputs,
+        positions: tuple[int, ...],
+        ablate: Ablation,
+        hidden_states: bool,
+        inside: tuple[str, int] | None = None,
     ) -> tuple[Capture, Tensor | None]:
         """The pass, and the logits [p, vocabulary] at ``positions``. The head never works on all n positions."""
         tensors = dict(inputs.tensors)
         where = torch.tensor(positions, dtype=torch.long, device=self._module.device)
+        keeps: dict[str, Any] = {"ablate": ablate, "hidden_states": hidden_states, "inside": inside}
         if not positions:
-            return capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states), None
+            return capture(self._module, tensors, **keeps), None
         if "logits_to_keep" in self._accepts:
             tensors["logits_to_keep"] = where
-            seen = capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states)
+            seen = capture(self._module, tensors, **keeps)
             return seen, seen.output[0].float().cpu()
         with _only(self._module, where) as cut:
-            seen = capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states)
+            seen = capture(self._module, tensors, **keeps)
         return seen, (seen.output[0] if cut else seen.output[0, where]).float().cpu()
 
     def _trace(

@@ -9,7 +9,7 @@ from tfmviz.models.catalog import Kind
 from tfmviz.text import Token
 
 if TYPE_CHECKING:
-    from tfmviz.trace import Trace
+    from tfmviz.trace import LayerInside, Trace
 
 Ablation = tuple[tuple[int, int], ...]
 
@@ -85,4 +85,31 @@ class Model(ABC):
             NotEnoughMemory: if the pass is predicted not to fit.
             OutOfRange: if a pair of ``ablate`` names no head of this model.
             ConfigError: if the arguments do not go together.
+        """
+
+    @abstractmethod
+    def look_inside(
+        self,
+        stack: str,
+        layer: int,
+        *,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> LayerInside:
+        """Run the model on a text and keep one layer in full: values, outputs of heads, projection, residual stream.
+
+        Args:
+            stack: "self", or "encoder", "decoder", "cross".
+            layer: from 0.
+            text, pair, target, mask, pad_to, ablate, pad_side: as for :meth:`trace`.
+
+        Raises:
+            OutOfRange: if there is no such stack or layer.
+            NoAttention: if the layer has no attention, or is not known from queries, keys and values.
+            EmptyText, TextTooLong, UnknownMask, NotEnoughMemory, ConfigError: as for :meth:`trace`.
         """

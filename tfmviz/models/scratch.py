@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.errors import OutOfRange
+from tfmviz.errors import NoAttention, OutOfRange
 from tfmviz.models.inputs import ModelInputs
 from tfmviz.models.memory import room_for
 from tfmviz.models.model import Ablation, Model
+from tfmviz.models.scratch_inside import InsideRecording
 from tfmviz.models.scratch_pass import ScratchPass
 from tfmviz.models.scratch_record import TraceRecording
 from tfmviz.models.scratch_text import ByteText, PretrainedText
 from tfmviz.nn import AnyTransformer, StackName, parse, use_form
 from tfmviz.text import Token
-from tfmviz.trace import AttentionStack, MemoryUse, Predictions, Trace
+from tfmviz.trace import AttentionStack, LayerInside, MemoryUse, Predictions, Trace
 
 _FIRST_STACK: dict[str, StackName] = {"encoder": "self", "decoder": "self", "encoder-decoder": "encoder"}
 
@@ -83,7 +86,47 @@ class ScratchModel(Model):
         predictions = None
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._texts.spell)
-        return self._trace((text, pair, target), run, last, predictions)
+        made = self._trace((text, pair, target), run, last, predictions)
+        given: dict[str, Any] = {"mask": mask, "pad_to": pad_to, "ablate": ablate, "pad_side": pad_side}
+        return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
+
+    def look_inside(
+        self,
+        stack: str,
+        layer: int,
+        *,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        pad_side: Literal["left", "right"] | None = None,
+    ) -> LayerInside:
+        """See :meth:`Model.look_inside`."""
+        rule = None if mask is None else parse(mask)
+        heads = self._heads(ablate)
+        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device)
+        recording = InsideRecording(self.module, stack, layer)
+        run = ScratchPass(self.module, inputs, rule, heads, recording)
+        self._check_layer(stack, layer, run)
+        needed = run.needed_bytes(n_logits=0, hidden_states=True)
+        room = room_for(needed, self._device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
+        with self._lock, room, torch.inference_mode(), recording.followed():
+            use_form(self.module, run.form)
+            run()
+        found = recording.result()
+        if found is None:
+            raise NoAttention(f"Layer {layer} of {self.name} made no attention call in this pass.")
+        return found
+
+    def _check_layer(self, stack: str, layer: int, run: ScratchPass) -> None:
+        if stack not in run.lengths():
+            raise OutOfRange(f"No stack {stack!r} in {self.name}. It has: {', '.join(run.lengths())}.")
+        config = self.module.config
+        n_layers = config.n_layers if stack in ("self", "encoder") else config.n_decoder_layers
+        if not 0 <= layer < n_layers:
+            raise OutOfRange(f"Layer {layer} was asked for, and {self.name} has {n_layers}: 0 to {n_layers - 1}.")
 
     def _heads(self, ablate: Ablation) -> tuple[tuple[StackName, int, int], ...]:
         n_layers = self.module.config.n_layers

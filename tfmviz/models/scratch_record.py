@@ -28,18 +28,22 @@ class TraceRecording(Recording):
 
     def add_attention(self, record: AttentionRecord) -> None:
         """See :class:`Recording`."""
+        self.layers.setdefault(record.stack, []).append(self.layer_of(record))
+
+    def layer_of(self, record: AttentionRecord, *, keep_value: bool = False) -> LayerAttention:
+        """What a trace keeps of one call."""
         if record.stack not in self._shared:
             self._shared[record.stack] = _shared(record)
         shared = self._shared[record.stack]
-        layer = LayerAttention.from_queries_and_keys(
+        return LayerAttention.from_queries_and_keys(
             query=record.query[0],
             key=record.key[0],
             scale=record.scoring.scale,
             softcap=record.scoring.softcap,
             mask=shared.mask,
             bias=shared.bias,
+            value=record.value[0] if keep_value else None,
         )
-        self.layers.setdefault(record.stack, []).append(layer)
 
     def add_hidden(self, stack: StackName, x: Tensor) -> None:
         """See :class:`Recording`."""

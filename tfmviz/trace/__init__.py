@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmviz.trace.capture import Capture, capture
+from tfmviz.trace.inside import LayerInside, OutputProjection, ResidualStep
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.memory import MemoryUse
 from tfmviz.trace.stack import AttentionStack, Link
@@ -12,9 +13,12 @@ __all__ = [
     "AttentionStack",
     "Capture",
     "LayerAttention",
+    "LayerInside",
     "Link",
     "MemoryUse",
+    "OutputProjection",
     "Predictions",
+    "ResidualStep",
     "Trace",
     "capture",
 ]

@@ -13,7 +13,8 @@ from transformers import PreTrainedModel
 
 from tfmviz.errors import ConfigError
 from tfmviz.trace.ablation import Ablation, calls_to_ablate
-from tfmviz.trace.acquaintance import Acquaintance, acquaintance
+from tfmviz.trace.acquaintance import Acquaintance, Place, acquaintance
+from tfmviz.trace.inside import LayerInside
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.passes import CACHES, Passes
 
@@ -27,11 +28,13 @@ class Capture:
         output: the model's logits, or its last hidden state where it has no head; [1, n, width].
         hidden_states: by ``"self"``, or ``"encoder"`` and ``"decoder"``: [layers + 1] of [n, d_model]; empty unless
             asked for.
+        inside: one layer in full, if it was asked for and could be heard.
     """
 
     stacks: Mapping[str, tuple[LayerAttention, ...]]
     output: Tensor
     hidden_states: Mapping[str, tuple[Tensor, ...]]
+    inside: LayerInside | None = None
 
 
 def capture(
@@ -41,6 +44,7 @@ def capture(
     ablate: Sequence[Ablation] = (),
     hidden_states: bool = False,
     keep_value: bool = False,
+    inside: Place | None = None,
 ) -> Capture:
     """Run a model and keep the attention of every layer.
 
@@ -56,6 +60,7 @@ def capture(
             "self", or "encoder" in an encoder-decoder.
         hidden_states: keep them.
         keep_value: keep the values too.
+        inside: (stack, layer): a layer that is looked at closely, for :attr:`Capture.inside`.
 
     Raises:
         ConfigError: if the batch holds more than one text, or the model is in training mode.
@@ -66,13 +71,15 @@ def capture(
     known = acquaintance(module)
     options = _options(module, inputs, hidden_states)
     with known.lock, torch.no_grad():
-        if ablate and not known.reach:
+        if (ablate or inside) and not known.reach:
             _run(known, module, inputs, options)  # where the heads are is known after one pass
-        passes = _run(known, module, inputs, options, ablate=ablate, keep_value=keep_value)
+        keep_value = keep_value or inside is not None
+        passes = _run(known, module, inputs, options, ablate=ablate, keep_value=keep_value, inside=inside)
     return Capture(
         stacks=passes.stacks(),
         output=_main_output(passes.output),
         hidden_states=_hidden_states(passes.output) if hidden_states else {},
+        inside=passes.inside,
     )
 
 
@@ -84,8 +91,10 @@ def _run(
     *,
     ablate: Sequence[Ablation] = (),
     keep_value: bool = False,
+    inside: Place | None = None,
 ) -> Passes:
-    passes = Passes(known, module, {**inputs, **options}, ablate=calls_to_ablate(known, ablate), keep_value=keep_value)
+    silenced = calls_to_ablate(known, ablate)
+    passes = Passes(known, module, {**inputs, **options}, ablate=silenced, keep_value=keep_value, inside=inside)
     passes.run()
     return passes
 

@@ -21,7 +21,7 @@ from tfmviz.trace.call import AttentionCall, CallReader
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.layout import CallKey, ModulePaths
 from tfmviz.trace.mask import HIDDEN_BELOW
-from tfmviz.trace.recorder import Checked, Way, accepted
+from tfmviz.trace.recorder import Checked, Returned, Way, accepted
 from tfmviz.trace.selfcheck import Sampler, residuals
 from tfmviz.trace.windowed import in_token_order
 
@@ -91,6 +91,7 @@ class FunctionWatch(TorchFunctionMode):
         self._calls[id(module)] = self._calls.get(id(module), -1) + 1
         key = self._paths.key(module, self._calls[id(module)])
         self.seen.append(Checked(self.way, key, module, layer if layer.has_attention else None))
+        self.note(key, out)
         if key in self._ablate:
             out = out.clone()
             out.reshape(-1, *out.shape[-2:])[list(self._ablate[key])] = 0
@@ -100,14 +101,18 @@ class FunctionWatch(TorchFunctionMode):
         """The layer that this call is the attention of; None if it is of no interest."""
         raise NotImplementedError
 
+    def note(self, key: CallKey, out: Any) -> None:
+        """A call that was read has returned ``out``."""
+
 
 class FusedWatch(FunctionWatch):
     """Hears ``scaled_dot_product_attention``, whose arguments say the whole formula."""
 
     way: Way = "fused"
 
-    def __init__(self, *args: Any, keep_value: bool, **options: Any) -> None:
+    def __init__(self, *args: Any, keep_value: bool, returned: Returned | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._returned = returned
         self._reader = CallReader(keep_value=keep_value)
         self._sampler = Sampler()
 
@@ -133,6 +138,11 @@ class FusedWatch(FunctionWatch):
             source = self._reader.read(call)
             sample = self._sampler.sample(source, value[0], out.transpose(1, 2))
         return accepted(source, residuals([sample])[0]) or LayerAttention.none("the self-check failed")
+
+    def note(self, key: CallKey, out: Any) -> None:
+        """See :class:`FunctionWatch`."""
+        if self._returned is not None:
+            self._returned(key, out.transpose(1, 2))
 
 
 def _copies(key: Tensor) -> int:

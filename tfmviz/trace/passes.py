@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from tfmviz.trace.acquaintance import IMPLEMENTATION, Acquaintance, Place, Reach
+from tfmviz.trace.aftermath import Aftermath
 from tfmviz.trace.fallback import (
     FusedWatch,
     Shape,
@@ -19,6 +21,7 @@ from tfmviz.trace.fallback import (
     implementation,
     reported,
 )
+from tfmviz.trace.inside import LayerInside
 from tfmviz.trace.interception import REGISTERED_NAME, install, listening
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.layout import CallKey
@@ -45,6 +48,7 @@ class Passes:
     Attributes:
         output: what the model returned in the first of them, undisturbed.
         layers: by stack; None where nothing is known yet.
+        inside: the layer that was to be looked at closely; None where it was not heard.
     """
 
     def __init__(
@@ -55,7 +59,9 @@ class Passes:
         *,
         ablate: Ablated,
         keep_value: bool,
+        inside: Place | None = None,
     ) -> None:
+        self.inside: LayerInside | None = None
         self.output: Any = None
         self.layers: dict[str, list[LayerAttention | None]] = {}
         self._known = known
@@ -63,6 +69,7 @@ class Passes:
         self._inputs = inputs
         self._ablate = ablate
         self._keep_value = keep_value
+        self._inside = inside
         self._shapes = shapes_of(inputs)
         self._seen: dict[CallKey, Checked] = {}
         self._no_map: set[Place] = set()
@@ -102,9 +109,12 @@ class Passes:
     def _pass(self, way: Way) -> Any:
         """Run the model once, listening in one way. The others listen along where they have heads to silence."""
         paths, where, ablate = self._known.layout.paths, Whereabouts(self._model), self._ablate
+        after = Aftermath(self._model) if self._inside is not None else None
+        returned = None if after is None else partial(self._returned, after)
         with implementation(self._model, IMPLEMENTATION[way]), ExitStack() as around:
-            recorder = Recorder(paths, ablate=ablate.get("interface"), keep_value=self._keep_value)
-            fused = FusedWatch(where, paths, ablate=ablate.get("fused"), keep_value=self._keep_value)
+            keeps: dict[str, Any] = {"keep_value": self._keep_value, "returned": returned}
+            recorder = Recorder(paths, ablate=ablate.get("interface"), **keeps)
+            fused = FusedWatch(where, paths, ablate=ablate.get("fused"), **keeps)
             softmax = SoftmaxWatch(
                 where,
                 paths,
@@ -120,6 +130,8 @@ class Passes:
                 around.enter_context(where.followed())
             for watch in watches:
                 around.enter_context(watch)
+            if after is not None:
+                around.enter_context(after.followed())
             output = self._model(**self._inputs, **({"output_attentions": True} if way == "reported" else {}))
         match way:
             case "interface":
@@ -131,7 +143,22 @@ class Passes:
                 self._tell(softmax.seen)
             case "reported":
                 self._tell_reported(output)
+        self._look_inside(after)
         return output
+
+    def _returned(self, after: Aftermath, key: CallKey, out: Tensor) -> None:
+        """An attention call has returned; if it is the one to be looked at, what it gave out is followed."""
+        stack, layer = self._inside or ("", 0)
+        reach = self._known.reach.get(stack, ())
+        if layer < len(reach) and (there := reach[layer]) is not None and there.key == key:
+            after.begin(out)
+
+    def _look_inside(self, after: Aftermath | None) -> None:
+        if after is None or self._inside is None or self.inside is not None:
+            return
+        stack, layer = self._inside
+        if (found := self.layers[stack][layer]) is not None:
+            self.inside = after.result(found)
 
     def _tell(self, calls: list[Checked]) -> None:
         for call in calls:

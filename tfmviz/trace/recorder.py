@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -35,6 +35,9 @@ class Heard:
     sample: Sample | None
 
 
+# Told of every call when it has returned: which it is, and what it gave out, [1, q, h, dv].
+Returned = Callable[[CallKey, Tensor], None]
+
 # How a call is heard: at transformers' attention interface, at torch's fused attention, at the softmax of eager
 # attention; or not while it runs, but reported afterwards.
 Way = Literal["interface", "fused", "softmax", "reported"]
@@ -65,8 +68,14 @@ class Recorder:
     """
 
     def __init__(
-        self, paths: ModulePaths, *, ablate: Mapping[CallKey, tuple[int, ...]] | None = None, keep_value: bool = False
+        self,
+        paths: ModulePaths,
+        *,
+        ablate: Mapping[CallKey, tuple[int, ...]] | None = None,
+        keep_value: bool = False,
+        returned: Returned | None = None,
     ) -> None:
+        self._returned = returned
         self._heard: list[Heard] = []
         self._paths = paths
         self._ablate = ablate or {}
@@ -98,6 +107,8 @@ class Recorder:
             causal = _is_causal(implementation, module, query, attention_mask, options)
             call = AttentionCall(query, key, value, attention_mask, causal, options)
             self._heard.append(self._hear(key_of_call, module, call, out))
+            if self._returned is not None:
+                self._returned(key_of_call, out)
         heads = self._ablate.get(key_of_call)
         if heads is None:
             return out, weights

@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.errors import OutOfRange, UnsupportedModel
+from tfmviz.errors import NoAttention, OutOfRange, UnsupportedModel
 from tfmviz.text import Token
+from tfmviz.trace.inside import LayerInside
 from tfmviz.trace.memory import MemoryUse
 from tfmviz.trace.stack import AttentionStack
 
@@ -48,6 +49,7 @@ class Trace:
         hidden_states: [layers + 1] of [n, d_model] of ``tokens``, on request.
         target_hidden_states: the same of ``target_tokens``.
         predictions: what the model foretells; None for a model without a vocabulary to speak.
+        revisit: looks closely at a layer of a stack, in one more pass; holds the model. None where the model is gone.
     """
 
     text: str
@@ -62,6 +64,7 @@ class Trace:
     hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     target_hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     predictions: Predictions | None = None
+    revisit: Callable[[str, int], LayerInside] | None = None
 
     def __getitem__(self, name: str) -> AttentionStack:
         """The stack of this name.
@@ -72,6 +75,25 @@ class Trace:
         if name not in self.stacks:
             raise OutOfRange(f"No stack {name!r}. This trace has: {', '.join(self.stacks)}.")
         return self.stacks[name]
+
+    def inside(self, layer: int, stack: str | None = None) -> LayerInside:
+        """One layer in full: values, the heads' outputs, output projection and residual stream.
+
+        None of this is kept by a trace: the model reads the text once more.
+
+        Args:
+            layer: from 0.
+            stack: None for the first: "self", or "encoder" in an encoder-decoder.
+
+        Raises:
+            OutOfRange: if there is no such stack or layer.
+            NoAttention: if the layer has no attention, or is not known from queries, keys and values.
+        """
+        name = next(iter(self.stacks)) if stack is None else stack
+        self[name].layer(layer)
+        if self.revisit is None:
+            raise NoAttention("The model of this trace has been let go, so its layers cannot be looked into any more.")
+        return self.revisit(name, layer)
 
     def next_token(self, k: int = 10, *, position: int | None = None) -> list[tuple[str, float]]:
         """The ``k`` likeliest tokens with their probabilities, likeliest first.
