@@ -9,6 +9,7 @@ import { Tooltip } from "./tooltip.js";
 import { atlasLayout } from "./atlas_layout.js";
 import { readModel } from "./atlas_model.js";
 import { AtlasPainter } from "./atlas_paint.js";
+import { bringHead } from "./head_feed.js";
 import { fillCard, fillLegend, headSentence } from "./atlas_words.js";
 
 const ZOOMS = [1, 1.5, 2, 3, 4];
@@ -83,7 +84,9 @@ class Atlas {
     const { layers, heads } = header;
     this.model = readModel(header, arrays);
     const inside = ({ layer, head }) => layer < layers && head < heads;
-    const told = chosenByPython().get(this.key);
+    const python = chosenByPython().get(this.key);
+    const told = python && placeOf(python.selected);
+    this.feed = python?.feed;
     const before = this.chosen && inside(this.chosen) ? this.chosen : { layer: 0, head: 0 };
     this.chosen = told === null || (told && inside(told)) ? told : before; // null: another atlas has the head
     this.focused = null;
@@ -172,14 +175,18 @@ class Atlas {
     this.awaited = { click, until: performance.now() + ANSWER_MS };
     this.stage.schedule();
     this.say();
+    if (this.feed) {
+      bringHead(this.feed, place, { dark: this.theme.dark, stillWanted: () => same(place, this.chosen) });
+    }
     // Numbered, so that choosing a head again counts when a picker has moved on in between.
     this.send?.("selected", [place.layer, place.head, click]);
   }
 
   /** Python says which head is selected. While a click is on its way, an older answer must not move the ring back. */
-  told({ key, selected, heard }) {
+  told({ key, selected, heard, feed }) {
     if (!this.model || key !== this.key) return;
-    const place = selected && { layer: selected[0], head: selected[1] };
+    this.feed = feed;
+    const place = placeOf(selected);
     if (place && (place.layer >= this.model.layers || place.head >= this.model.heads)) return;
     if (this.awaited && heard !== this.awaited.click && performance.now() < this.awaited.until) return;
     this.awaited = null;
@@ -289,7 +296,12 @@ function same(a, b) {
   return a === b || (a && b && a.layer === b.layer && a.head === b.head);
 }
 
-/** The selection that atlas_choice.js last heard from Python, by widget key; it may have come before the atlas. */
+/** Layer and head as Python sends them; null where no head is chosen. */
+function placeOf(selected) {
+  return selected && { layer: selected[0], head: selected[1] };
+}
+
+/** What atlas_choice.js last heard from Python, by widget key; it may have come before the atlas. */
 function chosenByPython() {
   return (window[Symbol.for("tfmviz.chosen")] ??= new Map());
 }

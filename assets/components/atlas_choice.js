@@ -3,6 +3,6 @@
 export default function atlasChoice({ data }) {
   if (!data) return;
   const chosen = (window[Symbol.for("tfmviz.chosen")] ??= new Map());
-  chosen.set(data.key, data.selected && { layer: data.selected[0], head: data.selected[1] });
+  chosen.set(data.key, data);
   document.dispatchEvent(new CustomEvent("tfmviz:chosen", { detail: data }));
 }

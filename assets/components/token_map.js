@@ -61,6 +61,10 @@ class TokenMap {
     const on = (name, listener) => this.field.addEventListener(name, listener, { signal: this.stop.signal });
     on("keydown", (event) => this.press(event));
     on("blur", () => this.light({ focused: null }));
+    // A click on the atlas brings the head's map ahead of the page.
+    document.addEventListener("tfmviz:head", ({ detail }) => detail.key === this.key && this.update(detail), {
+      signal: this.stop.signal,
+    });
     window.addEventListener("scroll", () => this.tooltip.hide(), { signal: this.stop.signal, capture: true, passive: true });
   }
 
@@ -91,6 +95,7 @@ class TokenMap {
   read(header, arrays) {
     const before = this.model;
     this.version = header.version;
+    this.key = header.key;
     this.maxHeight = header.max_height;
     this.model = readMap(header, arrays);
     const { rows, cols, title } = this.model;

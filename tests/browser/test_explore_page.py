@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tfmviz.charts.palette import LIGHT
 from tfmviz.models import Model
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -214,3 +216,57 @@ def test_the_picture_is_above_the_fold_of_a_laptop(explore: Open) -> None:
     assert atlas["y"] + atlas["height"] <= 900
     assert chart["y"] + chart["height"] <= 900
     assert atlas["width"] >= 500
+
+
+DEAF = """() => {
+    // Whatever the page tells the server from now on stays untold, so Streamlit draws nothing again.
+    WebSocket.prototype.send = () => {};
+}"""
+
+
+def test_a_chosen_head_is_on_screen_before_streamlit_has_drawn_the_page_again(explore: Open, minilm: Model) -> None:
+    page = explore()
+    type_text(page, TEXT, len(minilm.tokenize(TEXT)))
+    page.evaluate(DEAF)
+    click_head(page, 3, 5)
+    page.wait_for_function("""() => document.querySelector(".st-key-head_map .gtitle").textContent === "L3 H5" """)
+    weights = minilm.trace(TEXT)["self"].weights(3, 5).numpy()
+    np.testing.assert_allclose(drawn_weights(page), weights, atol=1e-5)
+    assert np.abs(shades(page, len(weights)) - weights).max() < 1 / 255
+
+
+def test_the_map_of_a_long_text_comes_ahead_of_the_page_too(explore: Open) -> None:
+    page = explore()
+    box = page.get_by_label("Text", exact=True)
+    box.fill("one two three four five " * 30)
+    box.press("Control+Enter")
+    canvas = page.locator(".st-key-head_map [data-version]")
+    expect(canvas).to_have_attribute("data-ready", "1x1x152", timeout=SLOW)
+    page.wait_for_timeout(1000)
+    before = canvas.get_attribute("data-version")
+    page.evaluate(DEAF)
+    click_head(page, 2, 4)
+    expect(canvas).not_to_have_attribute("data-version", before or "")
+    expect(page.locator(".st-key-head_map [role=application]")).to_have_attribute(
+        "aria-label", re.compile("Attention of L2 H4")
+    )
+
+
+def shades(page: Page, n: int) -> np.ndarray:
+    """Weights as the map's colours show them: the place of each pixel on the light scale."""
+    pixels = page.evaluate(
+        """async () => {
+            const image = new Image();
+            image.src = document.querySelector(".st-key-head_map .heatmaplayer image").getAttribute("href");
+            await image.decode();
+            const context = document.createElement("canvas").getContext("2d");
+            Object.assign(context.canvas, { width: image.width, height: image.height });
+            context.drawImage(image, 0, 0);
+            return [...context.getImageData(0, 0, image.width, image.height).data];
+        }"""
+    )
+    colours = np.array(pixels).reshape(n, n, 4)[..., :3]
+    stops = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in LIGHT.weights])
+    at = np.linspace(0, len(stops) - 1, 256)
+    scale = np.stack([np.interp(at, range(len(stops)), stops[:, channel]) for channel in range(3)], axis=-1)
+    return np.abs(colours[:, :, None] - scale).sum(-1).argmin(-1) / 255

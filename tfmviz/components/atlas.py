@@ -29,6 +29,7 @@ def atlas(
     statuses: Sequence[str] = (),
     visible: np.ndarray | None = None,
     max_height: int = 560,
+    feed: str | None = None,
     key: str = "atlas",
     on_change: Callable[[int, int], None] | None = None,
 ) -> tuple[int, int] | None:
@@ -46,6 +47,8 @@ def atlas(
         visible: bool, shape (rows, cols) or (layers, rows, cols): whether anything in the block may be looked at.
             Blocks that are not are hatched.
         max_height: CSS pixels after which the picture scrolls.
+        feed: address, relative to the page, under which ``/layer/head`` answers with a head's map: a click puts it on
+            screen ahead of the page.
         key: the widget key.
         on_change: called with layer and head, before the script reruns, when the visitor selects another head.
 
@@ -88,7 +91,12 @@ def atlas(
         )
         choice = _choice_of(result, layers, heads)
         # By itself, so that another head does not resend the overview; with the number of the click that it answers.
-        told = {"key": key, "selected": selected and [*map(int, selected)], "heard": choice and choice[2]}
+        told = {
+            "key": key,
+            "selected": selected and [*map(int, selected)],
+            "heard": choice and choice[2],
+            "feed": feed,
+        }
         _choice(key=f"{key}_choice", data=told)
     seen = f"{key}_seen"
     if choice is None or st.session_state.get(seen) == choice:

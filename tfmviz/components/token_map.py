@@ -16,6 +16,7 @@ from tfmviz.components.payload import pack
 from tfmviz.text import Token
 from tfmviz.text.display import label
 
+MAX_HEIGHT = 760  # CSS pixels of the whole picture
 _LONGEST = 48  # characters of one token that are sent; an axis shows fewer
 
 _token_map = st.components.v2.component(
@@ -32,7 +33,7 @@ def token_map(
     title: str,
     row_scaled: bool = False,
     hide_special: bool = False,
-    max_height: int = 760,
+    max_height: int = MAX_HEIGHT,
     key: str = "head_map",
 ) -> None:
     """Show the weights of one head: queries down, keys across, masked cells hatched.
@@ -50,6 +51,37 @@ def token_map(
         hide_special: leave out special tokens, and say what share of the attention goes with them.
         max_height: CSS pixels of the whole picture.
         key: the widget key.
+
+    Raises:
+        ConfigError: if the shapes do not agree.
+    """
+    data = message(
+        weights,
+        visible,
+        query_tokens,
+        key_tokens,
+        title=title,
+        row_scaled=row_scaled,
+        hide_special=hide_special,
+        max_height=max_height,
+        key=key,
+    )
+    _token_map(key=key, data=data)
+
+
+def message(
+    weights: np.ndarray,
+    visible: np.ndarray | None,
+    query_tokens: Sequence[Token],
+    key_tokens: Sequence[Token],
+    *,
+    title: str,
+    row_scaled: bool = False,
+    hide_special: bool = False,
+    max_height: int = MAX_HEIGHT,
+    key: str = "head_map",
+) -> bytes:
+    """What the browser is sent for :func:`token_map`, which has the same arguments.
 
     Raises:
         ConfigError: if the shapes do not agree.
@@ -73,7 +105,7 @@ def token_map(
         "colours": palettes(),
         "max_height": max_height,
     }
-    _token_map(key=key, data=pack(header, **arrays))
+    return pack(header, **arrays)
 
 
 def _labels(tokens: Sequence[Token]) -> list[str]:

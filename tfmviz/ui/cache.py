@@ -128,6 +128,11 @@ def traced(request: TraceRequest) -> Traced:
     return trace_job(request, model_job(request.model).future.result()).future.result()
 
 
+def kept(request: TraceRequest) -> Traced | None:
+    """A trace if it is there; nothing is run for it."""
+    return _traces.peek(request)
+
+
 def model(request: ModelRequest) -> Model:
     """A model, waiting for it in silence."""
     return model_job(request).future.result()

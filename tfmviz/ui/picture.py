@@ -20,7 +20,7 @@ from tfmviz.components.token_map import token_map
 from tfmviz.errors import NoAttention
 from tfmviz.text import Token
 from tfmviz.text.display import label
-from tfmviz.ui import cache, pickers, reading
+from tfmviz.ui import cache, head_feed, pickers, reading
 from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import HeadChoice, TraceRequest
 
@@ -42,6 +42,7 @@ class Picture:
     """What is to be drawn.
 
     Attributes:
+        request: what the visitor asked for.
         traced: the trace and its overviews.
         name: the stack's name.
         choice: the head, or the average.
@@ -50,6 +51,7 @@ class Picture:
         options: the switches.
     """
 
+    request: TraceRequest
     traced: Traced
     name: str
     choice: HeadChoice
@@ -73,7 +75,7 @@ def draw(request: TraceRequest) -> None:
     traced, notes = cache.traced(request), Notes()
     notices = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        picture = _controls(traced, request.model.name, notes)
+        picture = _controls(request, traced, notes)
     notes.say(notices)
     left, right = st.columns([11, 9], gap="medium")
     with left:
@@ -91,14 +93,14 @@ def draw(request: TraceRequest) -> None:
         _words(view, picture)
 
 
-def _controls(traced: Traced, model: str, notes: Notes) -> Picture:
+def _controls(request: TraceRequest, traced: Traced, notes: Notes) -> Picture:
     name = pickers.stack_name(traced.trace, notes)
     stack = traced.trace[name]
-    choice = pickers.head_choice(stack, model, notes)
+    choice = pickers.head_choice(stack, request.model.name, notes)
     part = pickers.part_choice(notes) if has_pair(stack.query_tokens) else "all"
     window = pickers.window(stack, part, notes)
     options = pickers.picture_options(stack, notes)
-    return Picture(traced=traced, name=name, choice=choice, part=part, window=window, options=options)
+    return Picture(request=request, traced=traced, name=name, choice=choice, part=part, window=window, options=options)
 
 
 def _all_heads(picture: Picture) -> None:
@@ -111,8 +113,20 @@ def _all_heads(picture: Picture) -> None:
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
         visible=None if reachable.all() else reachable,
+        feed=head_feed.address(_shown(picture)),
         key="atlas",
         on_change=pickers.select_head,
+    )
+
+
+def _shown(picture: Picture) -> head_feed.Shown:
+    return head_feed.Shown(
+        request=picture.request,
+        stack=picture.name,
+        part=picture.part,
+        window=picture.window,
+        row_scaled=picture.options.row_scaled,
+        hide_special=picture.options.hide_special,
     )
 
 

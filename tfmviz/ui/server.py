@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 ROOT = Path(__file__).resolve().parents[2]
 FONTS = ROOT / "assets" / "fonts"
+HEADS = "heads"
 
 # Streamlit needs inline scripts and styles and blob workers (Plotly, components v2); nothing needs another host.
 CONTENT_SECURITY_POLICY = (
@@ -67,9 +68,19 @@ async def health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok", "models": cache.loaded_models()})
 
 
+def head(request: Request) -> Response:
+    """One head's map, asked for by the atlas; in a worker thread, for it computes."""
+    from tfmviz.ui import head_feed
+
+    return head_feed.head(request)
+
+
 def routes() -> list[BaseRoute]:
-    """The routes beside Streamlit's own: ``/health`` and ``/fonts``."""
-    mounts: list[BaseRoute] = [Route("/health", health)]
+    """The routes beside Streamlit's own: ``/health``, ``/heads`` and ``/fonts``."""
+    mounts: list[BaseRoute] = [
+        Route("/health", health),
+        Route(f"/{HEADS}/{{ticket}}/{{layer:int}}/{{head:int}}", head),
+    ]
     if FONTS.is_dir():
         mounts.append(Mount("/fonts", StaticFiles(directory=FONTS), name="fonts"))
     return mounts

@@ -91,6 +91,11 @@ class Shelf(Generic[K, V]):
         self._pool.submit(self._run, key, job, make)
         return job
 
+    def peek(self, key: K) -> V | None:
+        """What is on the shelf under ``key``, without making it."""
+        with self._lock:
+            return self._kept.get(key)
+
     def keys(self) -> list[K]:
         """What is on the shelf, least recently used first."""
         with self._lock:
