@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.palette import Palette
 from tfmviz.text import display
 
-SANS = "IBM Plex Sans, Source Sans, system-ui, sans-serif"
-MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 _LETTER = 7.2  # pixels of a letter of a name
 _LINE = 0.075  # height of a line of text, as a share of a panel
 

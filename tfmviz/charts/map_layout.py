@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.palette import Palette
 from tfmviz.text import display
 from tfmviz.text.token import Token
@@ -16,7 +17,6 @@ _TICK_SIZE = 11
 _TITLE_ROOM = 40  # px beside the labels, for the title of an axis
 _STRIP = 104  # px above the map
 _NARROW = 300  # px of a map on a phone
-_MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +63,7 @@ def layout(
         | {"range": [n_rows - 0.5, -0.5], "tickangle": 0, "constraintoward": "top", "scaleanchor": "x"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": colours.masked,
-        "font": {"color": colours.ink},
+        "font": {"color": colours.ink, "family": SANS},
         "margin": {
             "l": rows.width + _TITLE_ROOM,
             "r": 16,
@@ -73,7 +73,7 @@ def layout(
         },
         "height": height,
         "hoverlabel": {
-            "font": {"family": _MONO, "size": 13, "color": colours.ink},
+            "font": {"family": MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,
             "bordercolor": colours.faint,
             "namelength": -1,
@@ -89,7 +89,7 @@ def colour_bar(colours: Palette, title: str, ticks: dict[float, str]) -> dict[st
         "title": {"text": title, "side": "top", "font": {"size": 12, "color": colours.faint}},
         "tickvals": list(ticks),
         "ticktext": list(ticks.values()),
-        "tickfont": {"size": 11, "color": colours.faint, "family": _MONO},
+        "tickfont": {"size": 11, "color": colours.faint, "family": MONO},
         "orientation": "h",
         "thickness": 10,
         "len": 0.4,
@@ -133,7 +133,7 @@ def _axis(labels: _Labels, title: str, ink: str) -> dict[str, Any]:
     texts = labels.texts
     axis: dict[str, Any] = {
         "title": {"text": title, "font": {"size": 13, "color": ink}, "standoff": 6},
-        "tickfont": {"size": _TICK_SIZE, "color": ink, "family": _MONO},
+        "tickfont": {"size": _TICK_SIZE, "color": ink, "family": MONO},
         "ticks": "",
         "ticklabelstandoff": 4,
         "type": "linear",

@@ -16,6 +16,8 @@ V = TypeVar("V")
 # A wait shorter than this shows nothing: a bar that flashes is worse than none.
 QUIET_S = 0.3
 BEAT_S = 0.2
+# Share of the work after which its pace says how long the rest takes; before it the estimate would be a wild one.
+ENOUGH_TO_TELL = 0.05
 
 
 class Line:
@@ -71,8 +73,10 @@ def _progress(step: Step, seconds: float, expected_s: float | None) -> tuple[flo
     if done is None:
         # Nothing to go by: a bar that creeps on and never arrives says no more than it knows.
         return min(0.9, 1 - 1 / (1 + seconds / 6)), f"{step.what}, {seconds:.0f} s"
-    left = step.seconds_left if step.seconds_left is not None else seconds * (1 - done) / max(done, 0.02)
-    return done, step.what if seconds < 1 else f"{step.what}, about {max(left, 1):.0f} s left"
+    left = step.seconds_left
+    if left is None and done >= ENOUGH_TO_TELL:
+        left = seconds * (1 - done) / done
+    return done, step.what if seconds < 1 or left is None else f"{step.what}, about {max(left, 1):.0f} s left"
 
 
 class Stopwatch:
