@@ -51,8 +51,12 @@ def depth(line: loading.Line, notes: Notes) -> None:
     notes.add(address.settle("depth", DEPTHS, 24, what="depth", among=f"There are {', '.join(map(str, DEPTHS))}"))
     notes.add(address.settle_number("depth_seed", 0, 999, 0, what="seed"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.select_slider("Layers", DEPTHS, 24, key="depth", bind="query-params", width=360)
-        seed = st.number_input("Seed", 0, 999, 0, key="depth_seed", bind="query-params", width=140)
+        chosen = st.select_slider(
+            "Layers", DEPTHS, 24, key="depth", bind="query-params", persist_state="session", width=360
+        )
+        seed = st.number_input(
+            "Seed", 0, 999, 0, key="depth_seed", bind="query-params", persist_state="session", width=140
+        )
     skeleton = st.empty()
     running = profiles_job(int(seed))
     if not running.future.done():
@@ -121,7 +125,7 @@ def warmup(line: loading.Line, notes: Notes) -> None:
     """Losses with and without warm-up, trained for real."""
     seeds = architectures_warmup.SEEDS
     notes.add(address.settle("warmup_seed", seeds, 0, what="seed", among=f"There are {', '.join(map(str, seeds))}"))
-    seed = st.selectbox("Seed", seeds, key="warmup_seed", bind="query-params", width=140)
+    seed = st.selectbox("Seed", seeds, key="warmup_seed", bind="query-params", persist_state="session", width=140)
     seed = seed if seed in seeds else 0
     line.say(
         f"Four trainings of {architectures_warmup.N_LAYERS} layers from the **same first weights**, on the same texts: "

@@ -14,6 +14,7 @@ from tfmviz.analysis.head_view import HeadView, head_view
 from tfmviz.charts import diagram as diagram_chart
 from tfmviz.charts import head_map
 from tfmviz.components.atlas import atlas
+from tfmviz.models.catalog import Kind
 from tfmviz.text import display
 from tfmviz.ui import address, errors, pickers, reading
 from tfmviz.ui.address import Notes
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from tfmviz.ui.architectures_models import Shown
 
 ATLAS_HEIGHT = 260
-# Pixels around a map, and of a square one; a wide map is lower, so that nothing stands empty under it.
-ROOM, TALLEST = 220, 540
+# A map with this many times more columns than rows takes the whole width; square cells would be too small to read.
+WIDE = 2
+ROW = 20  # pixels of a row in such a map
 _CONFIG = {"displayModeBar": False, "responsive": True}
 
 
@@ -39,7 +41,7 @@ class Place:
         title: what its queries and keys are.
     """
 
-    kind: str
+    kind: Kind
     stack: str
     title: str
 
@@ -63,7 +65,7 @@ def diagram(kind: str, shown: Shown) -> None:
 
 
 @st.fragment(key="stacks")
-def stacks(shown: Mapping[str, Shown]) -> None:
+def stacks(shown: Mapping[Kind, Shown]) -> None:
     """The attention of every stack, and one head closely. A click on a head draws only this again."""
     names = [name for name, place in PLACES.items() if place.kind in shown]
     notes, notices = Notes(), st.container()
@@ -82,12 +84,12 @@ def stacks(shown: Mapping[str, Shown]) -> None:
     _one_head(shown, name, choice)
 
 
-def _stack(shown: Mapping[str, Shown], name: str) -> AttentionStack:
+def _stack(shown: Mapping[Kind, Shown], name: str) -> AttentionStack:
     place = PLACES[name]
     return shown[place.kind].traced.trace[place.stack]
 
 
-def _all_heads(shown: Mapping[str, Shown], name: str, choice: HeadChoice | None) -> None:
+def _all_heads(shown: Mapping[Kind, Shown], name: str, choice: HeadChoice | None) -> None:
     place, stack = PLACES[name], _stack(shown, name)
     n, k = len(stack.query_tokens), len(stack.key_tokens)
     st.markdown(f"**{name}**: {place.title}, {n:,} queries × {k:,} keys")
@@ -114,21 +116,25 @@ def _select(name: str, layer: int, head: int) -> None:
     pickers.select_head(layer, head)
 
 
-def _one_head(shown: Mapping[str, Shown], name: str, choice: HeadChoice) -> None:
+def _one_head(shown: Mapping[Kind, Shown], name: str, choice: HeadChoice) -> None:
     stack = _stack(shown, name)
-    left, right = st.columns([11, 9], gap="medium")
     try:
         view = head_view(stack, choice.layer, choice.head)
     except Exception as error:  # a layer without attention
-        with left:
-            errors.show(error)
+        errors.show(error)
         return
     title = f"{name} {choice.name}"
     figure = head_map.figure(
         view.weights, view.visible, view.query_tokens, view.key_tokens, title=title, dark=pickers.is_dark()
     )
-    figure.layout.height = min(figure.layout.height, ROOM + TALLEST * len(view.query_tokens) // len(view.key_tokens))
     alt = f"Attention of {title}: queries down, keys across"
+    if len(view.key_tokens) > WIDE * len(view.query_tokens):
+        figure.layout.yaxis.scaleanchor = None
+        margin = figure.layout.margin
+        figure.layout.height = min(figure.layout.height, margin.t + margin.b + ROW * len(view.query_tokens))
+        left = right = st.container()
+    else:
+        left, right = st.columns([11, 9], gap="medium")
     with left:
         st.plotly_chart(figure, key="head_map", theme=None, config=head_map.config(f"tfmviz {title}"), alt=alt)
     with right:
