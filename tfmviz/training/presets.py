@@ -45,7 +45,7 @@ PRESETS: Mapping[str, Preset] = {
     "dates": Preset(
         title="Dates",
         shows="Month names become numbers one after the other, and cross-attention finds year, month and day.",
-        settings=Settings(task=Dates(noise=0.0), n_decoder_layers=1, n_steps=600, learning_rate=3e-3),
+        settings=Settings(task=Dates(noise=0.0), n_decoder_layers=1, n_steps=800, learning_rate=3e-3),
     ),
     "copy": Preset(
         title="Copy",
@@ -55,7 +55,7 @@ PRESETS: Mapping[str, Preset] = {
     "sort": Preset(
         title="Sort",
         shows="Cross-attention looks for the next letter of the alphabet, wherever it stands in the source.",
-        settings=Settings(task=Sort(), n_layers=1, n_steps=400, learning_rate=3e-3),
+        settings=Settings(task=Sort(), n_layers=1, n_steps=800, learning_rate=3e-3),
     ),
 }
 

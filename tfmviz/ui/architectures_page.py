@@ -106,7 +106,7 @@ def _written() -> str:
         key="written",
         bind="query-params",
         persist_state="session",
-        placeholder="Text for the decoder; empty: the model's own",
+        placeholder="Text for the decoder",
         label_visibility="collapsed",
     )
     return typed[:MOST_TARGET]

@@ -13,7 +13,7 @@ from tfmviz.ui.address import Notes
 from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
-    from tfmviz.training import Settings, Trainer
+    from tfmviz.training import Example, Settings, Trainer
     from tfmviz.ui.training_inputs import Watched
 
 EVERY_S = 1.0
@@ -58,7 +58,7 @@ def draw(line: loading.Line) -> None:
     with st.container(key="watched"):
         watched = training_inputs.watched(trainer.settings.task.name)
     _live(trainer, watched)
-    _models()
+    _models(trainer.settings.task.name, watched)
 
 
 def _settings(task: str, notes: Notes, *, busy: bool) -> Settings | None:
@@ -126,16 +126,16 @@ def _live(trainer: Trainer, watched: Watched) -> None:
     st.fragment(part, run_every=EVERY_S if under_way else None, key="training")()
 
 
-def _models() -> None:
-    """The models of this session, and the way to look at one of them in Explore."""
+def _models(task: str, watched: Watched) -> None:
+    """The models of this session, and the way to look at one of them in Explore, on the text that was watched."""
     names = training_models.names()
     if not names:
         return
     st.markdown("**Your models.** They are on the list in the sidebar until you close this page; nobody else has them.")
     with st.container(horizontal=True):
         for name in names:
-            text, target = _example(name)
-            asked = {"model": name, "text": text} | ({"target": target} if target else {})
+            seen = watched if task == _task_of(name) else _example(name)
+            asked = {"model": name, "text": seen.text} | ({"target": seen.target} if seen.target else {})
             st.page_link(
                 EXPLORE,
                 label=f"{display.markdown(name)} in Explore",
@@ -144,12 +144,15 @@ def _models() -> None:
             )
 
 
-def _example(name: str) -> tuple[str, str | None]:
+def _task_of(name: str) -> str:
+    """What a model of this session learnt; its name says so."""
+    return name.removeprefix(training_models.PREFIX).split("-")[0]
+
+
+def _example(name: str) -> Example:
     from tfmviz.training import TASKS
 
-    task = name.removeprefix(training_models.PREFIX).split("-")[0]
-    example = TASKS[task].example
-    return example.text, example.target
+    return TASKS[_task_of(name)].example
 
 
 def theory() -> None:
