@@ -1,0 +1,50 @@
+"""Layers that were looked into, made once and shared within bounds, as models and traces are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfmviz.ui import cache
+from tfmviz.ui.requests import TraceRequest
+from tfmviz.ui.shelf import Job, Shelf, Step
+
+if TYPE_CHECKING:
+    from tfmviz.trace import LayerInside
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InsideRequest:
+    """One layer of one pass.
+
+    Attributes:
+        trace: the pass.
+        stack: the stack's name.
+        layer: from 0.
+    """
+
+    trace: TraceRequest
+    stack: str
+    layer: int
+
+
+_layers: Shelf[InsideRequest, LayerInside] = Shelf(
+    budget=250_000_000, most=64, weigh=lambda inside: inside.nbytes, workers=2, name="inside"
+)
+
+
+def inside_job(request: InsideRequest) -> Job[LayerInside]:
+    """The job that looks into a layer, in one pass of the model, or that has done so."""
+
+    def make(job: Job[LayerInside]) -> LayerInside:
+        job.report(Step(what="Running the model"))
+        asked = request.trace
+        model = cache.model(asked.model)
+        return model.look_inside(request.stack, request.layer, text=asked.text, pair=asked.pair, target=asked.target)
+
+    return _layers.ask(request, make)
+
+
+def clear() -> None:
+    """Forget every layer; for tests."""
+    _layers.clear()

@@ -1,0 +1,133 @@
+"""The Inside page: one head, step by step, on the visitor's own text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from tfmviz.text import display
+from tfmviz.ui import (
+    cache,
+    errors,
+    inputs,
+    inside_closer,
+    inside_inputs,
+    inside_jobs,
+    inside_steps,
+    inside_words,
+    loading,
+)
+from tfmviz.ui.address import Notes
+from tfmviz.ui.inside_view import InsideView, look
+from tfmviz.ui.requests import TraceRequest
+
+if TYPE_CHECKING:
+    from tfmviz.trace import LayerInside
+    from tfmviz.ui.cache import Traced
+    from tfmviz.ui.inside_inputs import Changes, Place
+
+THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "inside.md"
+LAST_GOOD = "inside_last_good"
+SKELETON_HEIGHT = 520
+
+
+def draw(request: TraceRequest) -> None:
+    """The whole page.
+
+    Args:
+        request: the sidebar's.
+    """
+    line, notice, body = loading.Line(st.container(key="line")), st.container(), st.container()
+    shown: TraceRequest | None = request
+    try:
+        traced = _traced(request, line, body)
+        st.session_state[LAST_GOOD] = request
+        line.say(_line(traced))
+    except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
+        shown = st.session_state.get(LAST_GOOD)
+        line.say("This is the last text that worked." if shown is not None else "")
+        with notice:
+            errors.show(error, text=request.text)
+    if shown is not None:
+        with body:
+            _head(shown)
+
+
+def _traced(request: TraceRequest, line: loading.Line, body: st.delta_generator.DeltaGenerator) -> Traced:
+    """Wait for the model and the pass, showing how far they are."""
+    first = LAST_GOOD not in st.session_state
+    job = cache.model_job(request.model)
+    skeleton = body.skeleton(height=SKELETON_HEIGHT) if first and not job.future.done() else None
+    model = loading.wait(job, line, quiet_s=0 if first else loading.QUIET_S)
+    if inputs.lacks_a_box(model.kind):
+        st.rerun()
+    traced = loading.wait(cache.trace_job(request, model), line)
+    if skeleton is not None:
+        skeleton.empty()
+    return traced
+
+
+def _line(traced: Traced) -> str:
+    trace = traced.trace
+    return (
+        f"One head of **{display.markdown(trace.model)}** on {len(trace.tokens):,} tokens, step by step. "
+        "Move the slider, or press the left and right arrow keys."
+    )
+
+
+@st.fragment(key="inside")
+def _head(request: TraceRequest) -> None:
+    """Everything that depends on the head, the step and the tokens followed."""
+    trace, notes, notices = cache.traced(request).trace, Notes(), st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        place = inside_inputs.place(trace, request.model.name, notes)
+        stack = trace[place.stack]
+        query = inside_inputs.query_token(stack, notes)
+        key = inside_inputs.key_token(stack, notes)
+        try:
+            inside = _inside(request, place)
+        except Exception as error:  # a layer without queries and keys; the pickers stay
+            with notices:
+                errors.show(error)
+            return
+        changes = _changes(inside, notes)
+    step = inside_inputs.step(notes)
+    view = look(inside, stack, place, query, key, changes)
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        inside_steps.draw(step, view)
+        _words(step, view)
+    with right:
+        kind = inside_inputs.closer(notes, rotates=inside.unrotated is not None)
+        inside_closer.draw(kind, step, view)
+    notes.say(notices)
+
+
+def _inside(request: TraceRequest, place: Place) -> LayerInside:
+    asked = inside_jobs.InsideRequest(trace=request, stack=place.stack, layer=place.layer)
+    return inside_jobs.inside_job(asked).future.result()
+
+
+def _changes(inside: LayerInside, notes: Notes) -> Changes:
+    scales, rotates = inside.source.scale != 1.0, inside.unrotated is not None
+    return inside_inputs.changes(notes, scales=scales, rotates=rotates)
+
+
+def _words(step: str, view: InsideView) -> None:
+    st.markdown(inside_words.paragraph(step, view))
+    said = inside_words.check_line(view.checked, view.inside)
+    with st.container(key="check"):
+        if inside_words.checks_out(view.checked):
+            st.success(said, icon=":material/check:")
+        else:
+            st.warning(f"These steps are not exactly the model's. {said}", icon=":material/warning:")
+    for remark in inside_words.remarks(view.inside):
+        st.caption(remark)
+
+
+def theory() -> None:
+    """The steps in words and formulas, for those who open it."""
+    with st.expander("The steps in words, and where these numbers come from", icon=":material/school:"):
+        st.markdown(THEORY.read_text(encoding="utf-8"))
