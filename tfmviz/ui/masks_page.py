@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def draw(request: TraceRequest) -> None:
         _check_length(request, model)
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
         line.say("")
-        errors.show(error, text=request.text)
+        errors.show(error, request=request)
         return
     _picture(view, request, model, line)
     st.session_state[SEEN] = True
@@ -60,6 +61,8 @@ def draw(request: TraceRequest) -> None:
 @st.fragment(key="masks")
 def _picture(view: str, request: TraceRequest, model: Model, line: loading.Line) -> None:
     """One view with its controls: what is changed there draws only this again."""
+    # Plotly takes pandas as it finds it, half imported too, while another visitor's first picture is still importing it
+    importlib.import_module("pandas")
     try:
         DRAW.get(view, masks_panels.side_by_side)(request, model, line)
     except Exception as error:  # likewise; a fragment's errors do not reach the page
