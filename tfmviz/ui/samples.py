@@ -18,12 +18,14 @@ class Sample:
         title: its name in the menu.
         text: the text itself.
         pair: a second sentence, for encoders; empty for a single text.
+        target: what the decoder of an encoder-decoder reads; empty for other models.
         why: one thing to try with it.
     """
 
     title: str
     text: str
     pair: str = ""
+    target: str = ""
     why: str = ""
 
 
