@@ -12,7 +12,7 @@ run: models
 	$(BIN)/streamlit run app.py
 
 test: check models browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -55,6 +55,18 @@ def test_too_long_a_text_says_both_counts_and_is_cut_with_one_click(explore: Ope
     assert component(at, "atlas")[0]["tokens"][0] == len(minilm.tokenize(cut))
 
 
+def test_the_button_cuts_the_sentence_that_is_too_long_and_leaves_the_other(explore: Open, minilm: Model) -> None:
+    text, pair = "A first sentence about a boat.", "One more sentence about rivers and stones. " * 120
+    at = explore(text=text, pair=pair, model="minilm")
+    assert "second sentence" in only_error(at)
+    at.button(key="cut").click().run()
+    assert not at.error
+    assert at.text_area(key="text").value == text
+    cut = at.text_area(key="pair").value
+    assert pair.startswith(cut)
+    assert len(minilm.tokenize(text, cut)) <= minilm.max_tokens
+
+
 @pytest.mark.parametrize(
     "name", ["no-such/model-at-all", "<script>alert(1)</script>", "../../etc/passwd", "x" * 500, "über modell", "."]
 )

@@ -146,8 +146,12 @@ def _bar(meter: Meter, before: int) -> type:
 
 
 def _point_main_at(folder: Path) -> None:
-    """Let the cache's "main" name the revision that was fetched, so that it is found without the network."""
+    """Let the cache's "main" name the revision that was fetched, so that it is found without the network.
+
+    A revision that is named there already stays unless it has no safetensors: others may rely on it.
+    """
     main = folder.parents[1] / "refs" / "main"
-    if not main.exists():
+    named = folder.parent / main.read_text().strip() if main.exists() else None
+    if named is None or not any(named.glob("*.safetensors")):
         main.parent.mkdir(parents=True, exist_ok=True)
         main.write_text(folder.name)

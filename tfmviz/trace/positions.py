@@ -38,7 +38,8 @@ def positions(selection: Selection, length: int, *, what: str) -> Tensor:
         index = index.nonzero().reshape(-1)
     index = index.to(torch.int64)
     if index.numel() and not (-length <= int(index.min()) and int(index.max()) < length):
-        raise OutOfRange(f"{what} {int(index.max())} was asked for, and there are {length}: 0 to {length - 1}.")
+        wrong = index[(index < -length) | (index >= length)]
+        raise OutOfRange(f"{what} {int(wrong[0])} was asked for, and there are {length}: 0 to {length - 1}.")
     return torch.where(index < 0, index + length, index)
 
 

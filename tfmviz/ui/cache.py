@@ -7,7 +7,7 @@ text that they did not type themselves.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +80,10 @@ def model_job(request: ModelRequest) -> Job[Model]:
     """The job that loads a model, or that has loaded it."""
     if training_models.is_ours(request):
         return training_models.job(request)
+    anywhere = replace(request, device="auto")
+    twin = _models.peek(anywhere)
+    if twin is not None and str(twin.device) == request.device:
+        request = anywhere  # the same model, loaded already
 
     def make(job: Job[Model]) -> Model:
         job.report(Step(what="Starting PyTorch"))
@@ -109,6 +113,7 @@ def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
 
 def overviewed(trace: Trace) -> Traced:
     """A trace with what the atlas shows of it."""
+    trace = replace(trace, revisit=None)  # holds the model, and a kept trace must not keep that too
     overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
     reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
     return Traced(trace=trace, overviews=overviews, reachable=reachable)

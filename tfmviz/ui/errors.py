@@ -8,21 +8,24 @@ import streamlit as st
 
 from tfmviz.errors import TextTooLong, TfmvizError
 from tfmviz.text import display
+from tfmviz.ui.requests import TraceRequest
 
 # Characters shown on each side of the place where a text would be cut.
 AROUND = 24
 
 
-def show(error: BaseException, *, text: str = "") -> None:
+def show(error: BaseException, *, request: TraceRequest | None = None) -> None:
     """Show an error. What this package did not raise itself is logged in full and shown without its insides.
 
     Args:
         error: what was raised.
-        text: the text that was asked for, to offer a cut where it is too long.
+        request: what was asked for, to offer a cut where one of its texts is too long.
     """
     st.error(sentence(error), icon=":material/error:")
-    if isinstance(error, TextTooLong) and 0 < error.cut_at < len(text):
-        offer_cut(error, text)
+    if isinstance(error, TextTooLong) and request is not None:
+        text = getattr(request, error.part) or ""
+        if 0 < error.cut_at < len(text):
+            offer_cut(error, text)
 
 
 def sentence(error: BaseException) -> str:
@@ -49,10 +52,10 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def offer_cut(error: TextTooLong, text: str) -> None:
-    """One button that cuts the text at the last token border that fits, and says where that is."""
+    """One button that cuts the text that is too long at the last token border that fits, and says where that is."""
 
     def cut() -> None:
-        st.session_state["text"] = text[: error.cut_at]
+        st.session_state[error.part] = text[: error.cut_at]
 
     before = display.markdown(text[max(0, error.cut_at - AROUND) : error.cut_at])
     after = display.markdown(text[error.cut_at : error.cut_at + AROUND])

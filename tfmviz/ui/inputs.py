@@ -43,7 +43,7 @@ def lacks_a_box(kind: str) -> bool:
 def text_box() -> str:
     """The text that every page is about."""
     typed = st.session_state.get("text", "")
-    linkable = len(quote(typed, safe="")) <= LONGEST_LINK
+    linkable = _fits_a_link(typed)
     text = st.text_area(
         "Text",
         value=samples()[0].text,
@@ -71,6 +71,7 @@ def _take_sample() -> None:
     if chosen is not None:
         st.session_state["text"] = chosen.text
         st.session_state["pair"] = chosen.pair
+        st.session_state["target"] = chosen.target
 
 
 def model_box() -> ModelRequest:
@@ -102,8 +103,14 @@ def model_box() -> ModelRequest:
 
 
 def second_box(key: str, label: str, placeholder: str) -> str:
-    """A second text."""
-    return st.text_area(label, key=key, height=68, bind="query-params", placeholder=placeholder)
+    """A second text; in the address where it and the first fit there together."""
+    typed = st.session_state.get(key) or ""
+    linkable = _fits_a_link(st.session_state.get("text", "") + typed)
+    return st.text_area(label, key=key, height=68, bind="query-params" if linkable else None, placeholder=placeholder)
+
+
+def _fits_a_link(text: str) -> bool:
+    return len(quote(text, safe="")) <= LONGEST_LINK
 
 
 def kind_of(model: ModelRequest) -> str | None:
@@ -111,4 +118,6 @@ def kind_of(model: ModelRequest) -> str | None:
     entry = find(model.name)
     if entry is not None:
         return entry.kind
+    if model.private:
+        return training_models.kind_of(model.name)
     return cache.model(model).kind if cache.is_loaded(model) else None

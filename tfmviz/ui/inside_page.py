@@ -49,7 +49,7 @@ def draw(request: TraceRequest) -> None:
         shown = st.session_state.get(LAST_GOOD)
         line.say("This is the last text that worked." if shown is not None else "")
         with notice:
-            errors.show(error, text=request.text)
+            errors.show(error, request=request)
     if shown is not None:
         with body:
             _head(shown)

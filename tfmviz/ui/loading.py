@@ -80,19 +80,19 @@ def _progress(step: Step, seconds: float, expected_s: float | None) -> tuple[flo
 
 
 class Stopwatch:
-    """Remembers how fast passes were, to foretell the next one: seconds for a token and a parameter."""
+    """Remembers how fast passes were, to foretell the next one: seconds for a character."""
 
     def __init__(self) -> None:
         self._rate: dict[str, float] = {}
 
-    def expect(self, model: str, n_tokens: int) -> float | None:
-        """Seconds a pass over so many tokens should take; None for a model that has not run yet."""
+    def expect(self, model: str, length: int) -> float | None:
+        """Seconds a pass over so many characters should take; None for a model that has not run yet."""
         rate = self._rate.get(model)
-        return None if rate is None else rate * n_tokens
+        return None if rate is None else rate * length
 
-    def note(self, model: str, n_tokens: int, started: float) -> None:
+    def note(self, model: str, length: int, started: float) -> None:
         """Remember a pass that began at ``started`` on the monotonic clock and has ended now."""
         if len(self._rate) > 64:
             self._rate.clear()
-        rate = (time.monotonic() - started) / max(n_tokens, 1)
+        rate = (time.monotonic() - started) / max(length, 1)
         self._rate[model] = 0.5 * (rate + self._rate.get(model, rate))

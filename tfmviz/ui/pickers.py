@@ -126,7 +126,8 @@ def picture_options(stack: AttentionStack, notes: Notes) -> PictureOptions:
 
 
 def _more_heads(stack: AttentionStack, notes: Notes) -> tuple[HeadChoice, ...]:
-    choices = [HeadChoice(layer=i, head=j) for i in range(stack.n_layers) for j in range(stack.n_heads)]
+    layers = [layer for layer in range(stack.n_layers) if not stack.status(layer).startswith("none")]
+    choices = [HeadChoice(layer=i, head=j) for i in layers for j in range(stack.n_heads)]
     by_name = {choice.name: choice for choice in choices}
     notes.add(address.settle_many("heads", list(by_name), what="head"))
     names = st.multiselect(

@@ -62,7 +62,7 @@ class SecurityHeaders:
 
 
 async def health(_: Request) -> JSONResponse:
-    """Say that the server answers, and how far the default model is."""
+    """Say that the server answers, and which models are in memory."""
     from tfmviz.ui import cache
 
     return JSONResponse({"status": "ok", "models": cache.loaded_models()})
