@@ -117,6 +117,21 @@ def test_scrubbing_back_shows_the_attention_of_that_step(training: Open) -> None
     assert at.toggle(key="follow").value is False
 
 
+def test_the_slider_that_follows_a_training_only_shows_and_one_that_scrubs_takes_its_place(training: Open) -> None:
+    at = training(**(SMALL | {"steps": "5000"}))
+    at.button(key="start").click().run()
+    try:
+        assert [slider.key for slider in at.slider] == ["step_followed"]
+        assert at.slider(key="step_followed").disabled
+        at.toggle(key="follow").set_value(False).run()
+        at.slider(key="step").set_value(0).run()
+        assert "Step 0, before anything is learnt" in words(at)
+        assert bar(at).startswith("Training")
+    finally:
+        at.button(key="stop").click().run()
+    assert at.slider(key="step").value == 0
+
+
 def test_any_text_can_be_watched(training: Open) -> None:
     at = training(**SMALL, watch="<b>🙂", watch_target="x")
     assert not at.error

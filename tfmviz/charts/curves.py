@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 MOST_POINTS = 300
-EMPTY_LOSS = 6.0  # the axis before the first step: a little above guessing evenly among 259 bytes and signs
+EMPTY_LOSS = 5.9  # the axis before the first step: a little above guessing evenly among 259 bytes and signs
+UNDER = 0.05  # of an axis lies under its 0, so that this 0 and that of the steps do not meet
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +66,8 @@ def training(
     colours = palette(dark)
     top = max(loss) * 1.08 if len(loss) else EMPTY_LOSS
     panels = [
-        Panel(title="loss, nats a token", low=0, high=top, bottom=0.56, top=1),
-        Panel(title="accuracy, share of tokens guessed", low=0, high=1.04, bottom=0, top=0.42),
+        Panel(title="loss, nats a token", low=-UNDER * top, high=top, bottom=0.56, top=1),
+        Panel(title="accuracy, share of tokens guessed", low=-UNDER, high=1.04, bottom=0, top=0.42),
     ]
     lines = [_line(loss, colours.ink, "y", "loss %{y:.4f}"), _line(accuracy, colours.ink, "y2", "accuracy %{y:.4f}")]
     marks = [] if shown is None else [_mark(shown, axis, colours) for axis in ("y", "y2")]

@@ -72,11 +72,11 @@ def _settings(task: str, notes: Notes, *, busy: bool) -> Settings | None:
 def _line(settings: Settings) -> str:
     """What is trained, in one line."""
     config = settings.config()
-    layers = f"{config.n_layers} layers"
+    article, layers = "A", f"{config.n_layers} layer{'s' if config.n_layers != 1 else ''}"
     if config.is_encoder_decoder:
-        layers = f"{config.n_layers} + {config.n_decoder_layers} layers (encoder + decoder)"
+        article, layers = "An", f"{config.n_layers} + {config.n_decoder_layers} layers (encoder + decoder)"
     return (
-        f"A **{display.markdown(config.architecture)}** of {layers}, {config.n_heads} heads and width "
+        f"{article} **{display.markdown(config.architecture)}** of {layers}, {config.n_heads} heads and width "
         f"{config.d_model}, {config.block}, learns **{settings.task.name}** from random weights, seed {settings.seed}. "
         "Each small square is one head."
     )

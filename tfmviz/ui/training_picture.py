@@ -33,7 +33,7 @@ def draw(trainer: Trainer, watched: Watched) -> None:
     _bar(trainer, progress)
     left, right = st.columns([9, 11], gap="medium")
     with right:
-        step = _step(trainer)
+        step = _step(trainer, progress)
     with left:
         _curves(trainer, step)
         words = st.container()
@@ -80,17 +80,25 @@ def duration(seconds: float) -> str:
     return f"about {whole} s" if whole < 90 else f"about {whole // 60} min {whole % 60} s"
 
 
-def _step(trainer: Trainer) -> int:
-    """Which step to look at: the latest one, or where the visitor scrubbed to. Snaps to the nearest kept step."""
+def _step(trainer: Trainer, progress: Progress) -> int:
+    """Which step to look at: the latest one, or where the visitor scrubbed to. Snaps to the nearest kept step.
+
+    A slider that moves by itself cannot be told from one that a visitor moves: a slow browser sends back the place that
+    it has not heard to be old. So the slider that follows a training under way is another one, which only shows.
+    """
     steps = trainer.snapshot_steps
     follow = st.session_state.setdefault("follow", True)
     if follow or "step" not in st.session_state:
         st.session_state["step"] = steps[-1]
-    st.session_state["step"] = min(st.session_state["step"], trainer.settings.n_steps)
+    wanted = st.session_state["step"] = min(st.session_state["step"], trainer.settings.n_steps)
+    label, last = "Step that is shown", trainer.settings.n_steps
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        wanted = st.slider(
-            "Step that is shown", 0, trainer.settings.n_steps, key="step", on_change=_let_go, help="Scrub back in time."
-        )
+        if follow and training_session.phase(progress) == "under way":
+            st.session_state["step_followed"] = wanted
+            help_ = "It moves by itself. Switch Follow off to scrub back in time."
+            st.slider(label, 0, last, key="step_followed", disabled=True, help=help_)
+        else:
+            wanted = st.slider(label, 0, last, key="step", on_change=_let_go, help="Scrub back in time.")
         st.toggle("Follow", key="follow", help="Show the latest step as the training goes on.")
     return min(steps, key=lambda kept: (abs(kept - wanted), kept))
 
