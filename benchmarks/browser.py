@@ -21,6 +21,7 @@ _FLAGS = (
 )
 _PROBE = Path(__file__).with_name("probe.js").read_text(encoding="utf-8")
 _TEXT_BOX = "textarea"
+_CLICK_TIMEOUT_S = 3.0
 _CLICKS = 5
 _HOVERS = 6
 
@@ -201,24 +202,45 @@ def _hover_places(found: Locator, *, single: bool) -> Iterator[tuple[float, floa
 
 
 def _clicks(page: Page) -> list[float]:
-    """Click on other heads of the atlas, one after another, each once the one before is drawn."""
-    atlas = page.locator(".st-key-atlas canvas").first
+    """Click on other heads of the atlas, one after another; a head that is not drawn in time counts with all of it."""
     taken: list[float] = []
-    for turn in range(2 * _CLICKS):
-        box = atlas.bounding_box()
-        if box is None or len(taken) == _CLICKS:
-            break
+    places = _other_heads(page)
+    for x, y in places:
         state = page.evaluate(PAINTED_STATE)
+        page.mouse.move(x, y)
         page.evaluate("(goal) => __probe.watch(goal)", state | {"clicked": True})
-        page.mouse.click(
-            box["x"] + box["width"] * (0.15 + 0.07 * turn), box["y"] + box["height"] * (0.2 + 0.13 * (turn % 5))
-        )
-        frame = _painted_frame(page, 3.0, [])
-        if not isinstance(frame, str):  # a click between two heads selects none
-            painted, acted = page.evaluate("[__probe.painted, __probe.acted]")
-            taken.append(painted - acted)
+        page.mouse.click(x, y)
+        frame = _painted_frame(page, _CLICK_TIMEOUT_S, [])
+        painted, acted = page.evaluate("[__probe.painted, __probe.acted]")
+        taken.append(1000 * _CLICK_TIMEOUT_S if isinstance(frame, str) else painted - acted)
         page.wait_for_timeout(400)
     return taken
+
+
+def _other_heads(page: Page) -> list[tuple[float, float]]:
+    """Places under which the atlas says that a head lies, each another one than the place before."""
+    box = page.locator(".st-key-atlas canvas").first.bounding_box()
+    said = page.locator(".st-key-atlas .status")
+    places: list[tuple[float, float]] = []
+    if box is None:
+        return places
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] - 40)
+    page.wait_for_timeout(50)
+    before = _head_named(said.inner_text())  # without a pointer: the one that is chosen
+    for turn in range(4 * _CLICKS):
+        x, y = box["x"] + box["width"] * (0.15 + 0.035 * turn), box["y"] + box["height"] * (0.2 + 0.13 * (turn % 5))
+        page.mouse.move(x, y)
+        page.wait_for_timeout(50)
+        head = _head_named(said.inner_text())
+        if head and head != before and len(places) < _CLICKS:
+            places.append((x, y))
+            before = head
+    return places
+
+
+def _head_named(words: str) -> str:
+    found = re.match(r"L\d+ H\d+", words)
+    return found[0] if found else ""
 
 
 def _tab_bytes() -> int:

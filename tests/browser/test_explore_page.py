@@ -270,3 +270,13 @@ def shades(page: Page, n: int) -> np.ndarray:
     at = np.linspace(0, len(stops) - 1, 256)
     scale = np.stack([np.interp(at, range(len(stops)), stops[:, channel]) for channel in range(3)], axis=-1)
     return np.abs(colours[:, :, None] - scale).sum(-1).argmin(-1) / 255
+
+
+def test_typed_markup_is_text_on_the_map_and_nowhere_markup(explore: Open, smollm2: Model) -> None:
+    text = "</script><b>bold</b> <img src=x onerror=alert(1)> &amp; $x$"
+    page = explore(f"?model=smollm2&text={quote(text)}")
+    names = [token.text for token in smollm2.tokenize(text)]
+    ticks = page.locator(".st-key-head_map .ytick text").all_text_contents()
+    assert len(ticks) == len(names)
+    assert "".join(ticks).replace("␣", " ") == text
+    assert page.locator("img[src='x']").count() == page.locator(".st-key-head_map b").count() == 0
