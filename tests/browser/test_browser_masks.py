@@ -88,6 +88,7 @@ def test_a_link_reopens_the_view(masks: Open) -> None:
     again.goto(page.url)
     expect(again.get_by_text("Under the causal mask none of the")).to_be_visible(timeout=SLOW)
     assert "mask_view=leakage" in again.url
+    again.wait_for_selector(".st-key-movement_causal .heatmaplayer image")
     moved = drawn(again, "movement_causal")
     at = int(np.flatnonzero(~np.isnan(moved[0]))[0])
     assert np.isnan(moved[:, :at]).all()

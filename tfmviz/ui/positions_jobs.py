@@ -1,0 +1,69 @@
+"""What the Positions page waits for: the schemes on a text, the loaded model's table, and the trained small models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfmviz.ui.requests import ModelRequest, TraceRequest
+from tfmviz.ui.shelf import Job, Shelf, Step
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tfmviz.analysis.positions import Lengths, SchemeOnText
+    from tfmviz.models import Model
+
+_orders: Shelf[TraceRequest, tuple[SchemeOnText, ...]] = Shelf(
+    budget=10**8,
+    most=32,
+    weigh=lambda found: sum(one.weights.nbytes for one in found),
+    workers=1,
+    name="order",
+)
+_tables: Shelf[ModelRequest, Tensor | None] = Shelf(
+    budget=10**8, most=8, weigh=lambda table: 0 if table is None else table.nbytes, workers=1, name="table"
+)
+_lengths: Shelf[tuple[str, int], Lengths] = Shelf(
+    budget=10**7, most=64, weigh=lambda _: 10_000, workers=1, name="lengths"
+)
+
+
+def order_job(request: TraceRequest, model: Model) -> Job[tuple[SchemeOnText, ...]]:
+    """Every scheme on the text and on the shuffled text."""
+
+    def make(job: Job[tuple[SchemeOnText, ...]]) -> tuple[SchemeOnText, ...]:
+        from tfmviz.analysis.positions import order
+
+        job.report(Step(what="Running six small models twice"))
+        return order(model.tokenize(request.text, request.pair))
+
+    return _orders.ask(request, make)
+
+
+def table_job(request: ModelRequest, model: Model) -> Job[Tensor | None]:
+    """The learned positions of the loaded model, or None."""
+
+    def make(job: Job[Tensor | None]) -> Tensor | None:
+        from tfmviz.analysis.positions import learned
+
+        job.report(Step(what="Reading the table of positions"))
+        return learned(model)
+
+    return _tables.ask(request, make)
+
+
+def lengths_job(scheme: str, seed: int) -> Job[Lengths]:
+    """One scheme's small model, trained and measured; kept for whoever asks next."""
+
+    def make(job: Job[Lengths]) -> Lengths:
+        from tfmviz.analysis.positions import extrapolation
+        from tfmviz.training.threads import limit_this_thread
+
+        limit_this_thread(1)
+        return extrapolation(
+            scheme,  # type: ignore[arg-type]
+            seed,
+            report=lambda done: job.report(Step(what=f"Training a small model with {scheme} positions", done=done)),
+        )
+
+    return _lengths.ask((scheme, seed), make)

@@ -1,0 +1,62 @@
+"""The Positions page: sinusoids, rotary pairs, biases, the loaded model's table, order on a text, and longer texts."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import streamlit as st
+
+from tfmviz.ui import address, errors, loading, positions_schemes, positions_text
+from tfmviz.ui.address import Notes
+from tfmviz.ui.requests import TraceRequest
+
+DRAW = {
+    "sinusoids": positions_schemes.sinusoids,
+    "rotary": positions_schemes.rotary,
+    "biases": positions_schemes.biases,
+    "this model": positions_text.this_model,
+    "order": positions_text.order,
+    "longer texts": positions_text.longer,
+}
+VIEWS = tuple(DRAW)
+THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "positions.md"
+
+
+def draw(request: TraceRequest) -> None:
+    """The whole page.
+
+    Args:
+        request: the sidebar's.
+    """
+    line, notes, notices = loading.Line(st.container(key="line")), Notes(), st.container()
+    notes.add(address.settle("position_view", VIEWS, VIEWS[0], what="view", among=f"There are {', '.join(VIEWS)}"))
+    view = st.segmented_control(
+        "View",
+        VIEWS,
+        default=VIEWS[0],
+        key="position_view",
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
+    notes.say(notices)
+    _picture(view, request, line)
+
+
+@st.fragment(key="positions")
+def _picture(view: str, request: TraceRequest, line: loading.Line) -> None:
+    """One view with its controls: what is changed there draws only this again."""
+    # Plotly takes pandas as it finds it, half imported too, while another visitor's first picture is still importing it
+    importlib.import_module("pandas")
+    try:
+        DRAW.get(view, positions_schemes.sinusoids)(request, line)
+    except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
+        line.say("")
+        errors.show(error)
+
+
+def theory() -> None:
+    """What each scheme does, for those who open it."""
+    with st.expander("What each scheme does, and the formulas", icon=":material/school:"):
+        st.markdown(THEORY.read_text(encoding="utf-8"))

@@ -1,0 +1,169 @@
+"""Positions at work: the loaded model's own, every scheme on the visitor's text, and texts longer than trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from tfmviz.charts import mask_panels, position_curves
+from tfmviz.charts.mask_panels import MaskPanel
+from tfmviz.charts.position_curves import Line
+from tfmviz.errors import EmptyText
+from tfmviz.text import display
+from tfmviz.ui import cache, loading, pickers, positions_jobs, positions_words
+from tfmviz.ui.address import Notes
+from tfmviz.ui.positions_schemes import chart, number
+from tfmviz.ui.requests import TraceRequest
+from tfmviz.ui.shelf import Job
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tfmviz.analysis.positions import Lengths, SchemeOnText
+    from tfmviz.models import Model
+    from tfmviz.text import Token
+
+EVERY_S = 1.0
+
+
+def this_model(request: TraceRequest, line: loading.Line) -> None:
+    """The learned table of the loaded model: how alike its positions are; or what it has in place of one."""
+    model = loading.wait(cache.model_job(request.model), line)
+    table = loading.wait(positions_jobs.table_job(request.model, model), line)
+    name = display.markdown(model.name)
+    if table is None:
+        line.say(f"**{name}** has no table of positions: nothing is added to its token vectors.")
+        st.markdown(positions_words.no_table(_scheme(model), _rotary(model)))
+        return
+    line.say(
+        f"**{name}** learned one vector for each of {len(table):,} positions. Here is how alike they are, the mean "
+        "vector taken off."
+    )
+    _table(table)
+
+
+def _scheme(model: Model) -> str | None:
+    from tfmviz.analysis.positions_learned import scheme
+
+    return scheme(model)
+
+
+def _rotary(model: Model) -> tuple[int, float] | None:
+    from tfmviz.analysis.positions_learned import rotary_settings
+
+    return rotary_settings(model)
+
+
+def _table(table: Tensor) -> None:
+    from tfmviz.analysis.positions import similarity
+
+    notes, notices = Notes(), st.container()
+    at = number("Position compared", "compared", 0, len(table) - 1, min(20, len(table) - 1), notes)
+    notes.say(notices)
+    alike = similarity(table)
+    dark = pickers.is_dark()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure = position_curves.heat(
+            alike.numpy(), x_title="position", y_title="position", title="cosine of every two positions", dark=dark
+        )
+        chart(figure, "alike", "Cosine between every two learned positions")
+    with right:
+        curve = Line(name="cosine", x=np.arange(len(table), dtype=np.float32), y=alike[at].numpy())
+        title = f"cosine of position {at:,} to all others"
+        figure = position_curves.lines([curve], x_title="position", title=title, mark=at, dark=dark)
+        chart(figure, "alike_row", title)
+    st.markdown(positions_words.learned(alike))
+
+
+def order(request: TraceRequest, line: loading.Line) -> None:
+    """The same text in six small models that differ in the scheme alone, and what shuffling it does."""
+    model = loading.wait(cache.model_job(request.model), line)
+    tokens = model.tokenize(request.text, request.pair)
+    if not tokens:
+        raise EmptyText("There is nothing to look at: the text has no token. Type some words.")
+    found = loading.wait(positions_jobs.order_job(request, model), line)
+    line.say(
+        f"Your text's {len(tokens):,} tokens in six **small untrained encoders** that differ in how order gets in, and "
+        "in nothing else: where does a token look, and does shuffling the text matter?"
+    )
+    for some in (found[:3], found[3:]):
+        for one, place in zip(some, st.columns(3, gap="medium"), strict=True):
+            with place:
+                _panel(one, tokens)
+    st.markdown(positions_words.order(found))
+
+
+def _panel(one: SchemeOnText, tokens: Sequence[Token]) -> None:
+    weights = one.weights.numpy()
+    everywhere = np.ones(weights.shape, dtype=bool)
+    st.markdown(positions_words.panel(one))
+    panel = MaskPanel(visible=everywhere, weights=weights, own_visible=everywhere, own_weights=weights)
+    figure = mask_panels.figure(panel, tokens, tokens, "weights", dark=pickers.is_dark())
+    st.plotly_chart(
+        figure,
+        key=f"scheme_{one.scheme}",
+        theme=None,
+        config=mask_panels.CONFIG,
+        alt=f"Mean weights of the last layer with {one.scheme} positions: queries down, keys across",
+    )
+
+
+def longer(request: TraceRequest, line: loading.Line) -> None:
+    """Accuracy at lengths beyond the trained one, of one small model a scheme, trained here."""
+    from tfmviz.analysis.positions import SCHEMES, TRAINED_LENGTH
+
+    del request  # the task has random texts of its own
+    notes, notices = Notes(), st.container()
+    seed = number("Seed", "lengths_seed", 0, 2, 0, notes)
+    notes.say(notices)
+    line.say(
+        f"Six small decoders, trained **here** on texts of {TRAINED_LENGTH} tokens to say which token stood three "
+        "places back, then asked on longer texts."
+    )
+    jobs = {scheme: positions_jobs.lengths_job(scheme, seed) for scheme in SCHEMES}
+    live = any(not job.future.done() for job in jobs.values())
+
+    def part() -> None:
+        if live and all(job.future.done() for job in jobs.values()):
+            st.rerun()
+        _lengths(jobs)
+
+    st.fragment(part, run_every=EVERY_S if live else None, key="lengths")()
+
+
+def _lengths(jobs: dict[str, Job[Lengths]]) -> None:
+    """The curves of those that are done."""
+    from tfmviz.analysis.positions import TRAINED_LENGTH
+
+    done = {scheme: job.future.result() for scheme, job in jobs.items() if job.future.done()}
+    running = next((job for job in jobs.values() if not job.future.done() and job.step.done is not None), None)
+    share = (len(done) + ((running.step.done or 0.0) if running else 0.0)) / len(jobs)
+    text = running.step.what if running else "Computed here, and kept for whoever asks next"
+    st.progress(
+        min(share, 1.0), text=text if len(done) < len(jobs) else "Computed here, and kept for whoever asks next"
+    )
+    if not done:
+        st.skeleton(height=380)
+        return
+    figure = position_curves.lines(
+        [
+            Line(
+                name=scheme,
+                x=np.array(list(one.accuracy), np.float32),
+                y=np.array(list(one.accuracy.values()), np.float32),
+                dots=True,
+            )
+            for scheme, one in done.items()
+        ],
+        x_title="tokens in the text (log axis); dashed: trained length",
+        title="accuracy at the end of the text, share of tokens guessed; measured on models trained here",
+        log_x=True,
+        mark=TRAINED_LENGTH,
+        dark=pickers.is_dark(),
+    )
+    chart(figure, "longer_chart", "Accuracy against length of six small models, one a scheme")
+    st.markdown(positions_words.longer(done))
