@@ -49,6 +49,7 @@ def figure(
     tokens: Sequence[Token] | None,
     *,
     x_title: str,
+    are_keys: bool = True,
     dark: bool = False,
     panel_height: int = _PANEL,
 ) -> Figure:
@@ -58,6 +59,7 @@ def figure(
         panels: from the top, all with as many bars.
         tokens: what the bars are; None for dimensions, numbered from 0.
         x_title: what the axis is.
+        are_keys: whether the tokens are keys, and written in their colour.
         dark: for a dark page.
         panel_height: pixels of one.
 
@@ -81,7 +83,7 @@ def figure(
     for number, (panel, place) in enumerate(zip(panels, places, strict=True), 1):
         axis = "y" if number == 1 else f"y{number}"
         traces += _bars(panel, place, axis, tokens, colours)
-    bottom = _dress_x(made, tokens, colours)
+    bottom = _dress_x(made, tokens, are_keys, colours)
     height = int(panel_height * (len(panels) + _GAP * (len(panels) - 1))) + bottom + 30
     made |= {"height": height, "bargap": 0.15, "barmode": "overlay"}
     return Figure({"data": traces, "layout": made}, _validate=False)
@@ -137,7 +139,7 @@ def _bars(
     return [hatched, bars]
 
 
-def _dress_x(made: dict[str, Any], tokens: Sequence[Token] | None, colours: Palette) -> int:
+def _dress_x(made: dict[str, Any], tokens: Sequence[Token] | None, are_keys: bool, colours: Palette) -> int:
     """Write tokens at the bars; returns the pixels below the panels."""
     if tokens is None:
         return int(made["margin"]["b"])
@@ -149,6 +151,6 @@ def _dress_x(made: dict[str, Any], tokens: Sequence[Token] | None, colours: Pale
         "tickvals": list(range(len(tokens))),
         "ticktext": [display.plotly(token, LONGEST_LABEL) for token in tokens],
         "tickangle": 90,
-        "tickfont": {"size": 11, "color": colours.key_ink, "family": MONO},
+        "tickfont": {"size": 11, "color": colours.key_ink if are_keys else colours.ink, "family": MONO},
     }
     return bottom

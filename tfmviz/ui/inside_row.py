@@ -154,7 +154,7 @@ def _stream(view: InsideView) -> None:
 
 
 def _show(panels: Sequence[BarPanel], tokens: Sequence[Token] | None, x_title: str, key: str) -> None:
-    figure = bars.figure(panels, tokens, x_title=x_title, dark=pickers.is_dark())
+    figure = bars.figure(panels, tokens, x_title=x_title, are_keys=x_title == "key", dark=pickers.is_dark())
     alt = f"Bars: {', then '.join(panel.title for panel in panels)}"
     name = f"tfmviz {key.replace('_', ' ')}"
     st.plotly_chart(figure, key=key, theme=None, config=curves_layout.config(name), alt=alt)

@@ -29,6 +29,7 @@ TITLES = {
     "projection": "Through the head's slice of the output projection",
     "residual": "Added to the residual stream",
 }
+STREAM = "stream after"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -58,6 +59,15 @@ class StepPicture:
     visible: np.ndarray | None = None
     is_weight: bool = False
     ring: tuple[int, int | None] | None = None
+
+    @property
+    def highest(self) -> float | None:
+        """Where the colours end. A stream has a few dimensions a hundred times as large as the rest, so it is where 99
+        of 100 numbers are below; None for the largest.
+        """
+        if self.is_weight:
+            return 1.0
+        return float(np.quantile(np.abs(self.values), 0.99)) if self.unit == STREAM else None
 
     @property
     def span(self) -> tuple[float, float]:
@@ -151,12 +161,13 @@ def _mixed(step: str, view: InsideView) -> StepPicture:
         if residual is None:
             raise NoAttention(" ".join(view.inside.missing))
         values = residual.after[view.rows]
-        text = r"x_i \leftarrow x_i + \textstyle\sum_h C^{(h)}_i + b_O"
+        bias = " + b_O" if view.inside.projection is not None and view.inside.projection.bias is not None else ""
+        text = rf"x_i \leftarrow x_i + \textstyle\sum_h C^{{(h)}}_i{bias}"
         if residual.changed > 0:
-            text = r"x_i \leftarrow x_i + f\!\left(\textstyle\sum_h C^{(h)}_i + b_O\right)"
+            text = rf"x_i \leftarrow x_i + f\!\left(\textstyle\sum_h C^{{(h)}}_i{bias}\right)"
         if not residual.alone:
             text += r" + \text{a parallel branch}"
-    unit = {"output": "output", "projection": "added by this head", "residual": "stream after"}[step]
+    unit = {"output": "output", "projection": "added by this head", "residual": STREAM}[step]
     return StepPicture(
         values=values[:, :MOST_DIMENSIONS].numpy(),
         shape=(n, values.shape[1]),
@@ -189,7 +200,7 @@ def draw(step: str, view: InsideView) -> None:
         rows_are=made.rows_are,
         visible=made.visible,
         unsigned=made.is_weight,
-        highest=1.0 if made.is_weight else None,
+        highest=made.highest,
         ring=made.ring,
         dark=pickers.is_dark(),
     )
@@ -210,7 +221,8 @@ def _part(made: StepPicture, view: InsideView) -> str:
         first = 0 if made.columns is None else view.cols.start
         what = "dimensions" if made.columns is None else "columns"
         parts.append(f"{what} {first:,} to {first + columns - 1:,}")
-    return f". Shown: {', '.join(parts)}" if parts else ""
+    shown = f". Shown: {', '.join(parts)}" if parts else ""
+    return shown if made.unit != STREAM else f"{shown}. Colours end at ±{_two(made.highest or 0.0)}"
 
 
 def _two(number: float) -> str:
