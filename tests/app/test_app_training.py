@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from tfmviz.models.scratch_load import byte_model
 from tfmviz.training import PRESETS, TASKS, Loop, Settings
-from tfmviz.ui import cache
+from tfmviz.ui import cache, training_models
 from tfmviz.ui.requests import ModelRequest
 
 PAGE = Path(MAIN).parents[1] / "pages" / "training.py"
@@ -157,6 +157,21 @@ def test_the_trained_model_explores_like_any_other(training: Open) -> None:
     list(loop.steps())
     trace = byte_model(loop.model, name="trained").trace("letters", target="let")
     assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
+
+
+def test_explore_opens_with_the_trained_model_and_the_text_that_was_watched(training: Open) -> None:
+    at = trained(training(**SMALL, watch="carrot", watch_target="carr"))
+    at.query_params[training_models.OPEN] = "trained:copy"  # what the link says
+    at.switch_page(str(EXPLORE)).run()
+    assert not at.exception
+    assert not at.error
+    assert at.selectbox(key="model").value == "trained:copy"
+    assert (at.text_area(key="text").value, at.text_area(key="target").value) == ("carrot", "carr")
+    loop = Loop(small())
+    list(loop.steps())
+    trace = byte_model(loop.model, name="trained").trace("carrot", target="carr")
+    assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
+    assert training_models.OPEN not in at.query_params
 
 
 def test_a_step_can_be_kept_as_a_model_of_its_own(training: Open) -> None:

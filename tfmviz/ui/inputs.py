@@ -25,6 +25,7 @@ _KIND = "kind_of_model"
 
 def shared() -> TraceRequest:
     """Draw the sidebar and read it: text, model, device, and a second text where the model takes one."""
+    training_models.take_offer()
     text_box()
     model = model_box()
     kind = st.session_state[_KIND] = kind_of(model)

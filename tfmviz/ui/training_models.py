@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 PREFIX = "trained:"
 MOST = 8
+OPEN = "open"
 _SESSION = "trained_models"
+_OFFERED = "trained_models_offered"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, weakref_slot=True)
@@ -63,6 +65,24 @@ def find(name: str) -> TrainedModel | None:
     """The model that this session has under a name."""
     models: dict[str, TrainedModel] = st.session_state.get(_SESSION, {})
     return models.get(name)
+
+
+def offer(name: str, text: str, target: str | None) -> None:
+    """What a link within this session that asks to open a model should show it on."""
+    st.session_state.setdefault(_OFFERED, {})[name] = {"model": name, "text": text, "target": target or ""}
+
+
+def take_offer() -> None:
+    """Where the address asks to open a model of this session, fill it in. Call it before the sidebar is drawn.
+
+    Names and texts in the address itself would yield to what the session has chosen before.
+    """
+    asked = st.query_params.get(OPEN)
+    if asked is None:
+        return
+    del st.query_params[OPEN]
+    if find(asked) is not None:
+        st.session_state.update(st.session_state.get(_OFFERED, {}).get(asked, {}))
 
 
 def kind_of(name: str) -> str | None:

@@ -135,12 +135,12 @@ def _models(task: str, watched: Watched) -> None:
     with st.container(horizontal=True):
         for name in names:
             seen = watched if task == _task_of(name) else _example(name)
-            asked = {"model": name, "text": seen.text} | ({"target": seen.target} if seen.target else {})
+            training_models.offer(name, seen.text, seen.target)
             st.page_link(
                 EXPLORE,
                 label=f"{display.markdown(name)} in Explore",
-                icon=":material/open_in_new:",
-                query_params=asked,
+                icon=":material/arrow_forward:",
+                query_params={training_models.OPEN: name},
             )
 
 
