@@ -99,7 +99,7 @@ class HeadLines {
     this.field.setAttribute(
       "aria-label",
       `Attention lines of ${header.heads.join(", ")}: ${query.text.length} queries, ${key.text.length} keys. ` +
-        "Up and down move, left and right change sides, Enter keeps a token, Escape frees it.",
+        "Arrow keys move, Enter keeps a token, Escape frees it.",
     );
   }
 

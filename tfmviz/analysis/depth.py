@@ -94,7 +94,6 @@ def profile(order: Order, n_layers: int, seed: int) -> DepthProfile:
     recording = Recording()
     logits = model(tokens[:, :-1], recording=recording)
     loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
-    # the sizes are read before the way back: blocks write over what they no longer need
     activation = [float(x.detach().square().mean().sqrt()) for x in recording.hidden["self"]]
     loss.backward()
     return DepthProfile(

@@ -117,7 +117,8 @@ class Rules:
 
     Attributes:
         choosing: bool [q], queries that count: typed and not padding.
-        same: int64 [q] and [k], the vocabulary's numbers, to compare tokens.
+        query_ids: int64 [q], the vocabulary's numbers, to compare tokens.
+        key_ids: int64 [k], likewise.
         special: bool [k].
         punctuation: bool [k].
         aligned: queries and keys are the same sequence, so that distances between them mean something.
@@ -166,7 +167,7 @@ class Rules:
             "next": key == query + 1,
             "first": every & (key == 0),
             "same": alike & (key != query),
-            "induction": after_alike & (key <= query) & (key != query + 1),
+            "induction": after_alike & (key <= query),
         }
 
 

@@ -20,12 +20,14 @@ import torch
 
 from tfmviz.errors import TfmvizError
 from tfmviz.models.scratch_checkpoint import Card, write_checkpoint
+from tfmviz.models.sources import CHECKPOINTS
 from tfmviz.training.checkpoint import card_of
 from tfmviz.training.loop import Loop, LoopState
 from tfmviz.training.presets import PRESETS, SHIPPED
 from tfmviz.training.settings import Settings
 
-CHECKPOINTS = Path(__file__).parents[2] / "assets" / "checkpoints"
+# Where a training goes that does not make a model of the app.
+TRAINED = Path("trained")
 N_MEASURED = 2000
 SAY_EVERY = 50  # steps
 KEEP_EVERY = 100  # steps
@@ -34,6 +36,8 @@ KEEP_EVERY = 100  # steps
 def main(arguments: list[str] | None = None) -> int:
     """Train; the exit status is 1 if that failed."""
     asked = _parser().parse_args(arguments)
+    is_recipe = asked.task in SHIPPED and asked.steps is None and asked.seed is None
+    folder = asked.out or (CHECKPOINTS if is_recipe else TRAINED)
     settings = SHIPPED.get(asked.task) or PRESETS[asked.task].settings
     try:
         if asked.steps is not None:
@@ -42,13 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
             settings = replace(settings, seed=asked.seed)
         if asked.threads is not None:
             torch.set_num_threads(asked.threads)
-        card = train(settings, folder=asked.out, device=asked.device, state=asked.state, n_measured=asked.measured)
+        card = train(settings, folder=folder, device=asked.device, state=asked.state, n_measured=asked.measured)
     except TfmvizError as error:
         _say(str(error))
         return 1
-    _say(
-        f"{asked.out / card.name}.safetensors: {', '.join(f'{name} {value}' for name, value in card.measures.items())}"
-    )
+    measures = ", ".join(f"{name} {value}" for name, value in card.measures.items())
+    _say(f"{folder / card.name}.safetensors: {measures}")
     return 0
 
 
@@ -103,7 +106,9 @@ def _keep(loop: Loop, seconds: float, path: Path) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tfmviz.training", description=__doc__)
     parser.add_argument("task", choices=list(PRESETS))
-    parser.add_argument("--out", type=Path, default=CHECKPOINTS, help="folder of the checkpoint (%(default)s)")
+    parser.add_argument(
+        "--out", type=Path, help=f"folder of the checkpoint (the app's for a recipe as it is, else {TRAINED})"
+    )
     parser.add_argument("--seed", type=int, help="another model of the same kind")
     parser.add_argument("--steps", type=int, help="fewer or more steps than the recipe")
     parser.add_argument("--threads", type=int, help="cores to use (all)")
