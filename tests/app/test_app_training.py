@@ -206,7 +206,7 @@ def test_stop_and_resume_give_the_same_model(training: Open) -> None:
 def test_another_task_brings_its_own_settings(training: Open) -> None:
     at = training()
     at.selectbox(key="width").set_value(16).run()
-    at.get("button_group")[0].set_value("dates").run()
+    at.get("button_group")[0].set_value("dates").run()  # type: ignore[union-attr]
     preset = PRESETS["dates"].settings
     assert at.selectbox(key="width").value == preset.d_model
     assert at.text_input(key="watch").value == TASKS["dates"].example.text

@@ -75,7 +75,7 @@ def by_depth(measured: Sequence[Series], predicted: Sequence[Series] = (), *, da
 
     colours = palette(dark)
     panel = _panel(
-        "gradient of the last block's weights, length (log axes; dots measured, dashes theory)",
+        "last block's gradient (log axes; dashes: theory)",
         [*measured, *predicted],
         0,
         1,
