@@ -160,12 +160,18 @@ def lines(
     made["annotations"] += end_labels(labels, panel, "y")
     made["height"] = 380
     if log_x:
-        made["xaxis"] |= {"type": "log"}
+        # a label at each power of ten, or at the points themselves where there are few
+        few = len(series[0].x) <= 12
+        made["xaxis"] |= {"type": "log"} | ({"tickvals": _every(series)} if few else {"dtick": 1})
     if mark is not None:
         made["shapes"] = [_mark(mark, colours)]
     return Figure(
         {"data": [_line(line, colours.heads[i]) for i, line in enumerate(series)], "layout": made}, _validate=False
     )
+
+
+def _every(series: Sequence[Line]) -> list[float]:
+    return sorted({float(x) for line in series for x in line.x})
 
 
 def _line(line: Line, colour: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from tfmviz.ui.requests import ModelRequest, TraceRequest
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tfmviz.analysis.positions import Lengths, SchemeOnText
     from tfmviz.models import Model
 
+_ready: Shelf[str, bool] = Shelf(budget=1, most=1, weigh=lambda _: 0, workers=1, name="ready")
 _orders: Shelf[TraceRequest, tuple[SchemeOnText, ...]] = Shelf(
     budget=10**8,
     most=32,
@@ -26,6 +28,19 @@ _tables: Shelf[ModelRequest, Tensor | None] = Shelf(
 _lengths: Shelf[tuple[str, int], Lengths] = Shelf(
     budget=10**7, most=64, weigh=lambda _: 10_000, workers=1, name="lengths"
 )
+
+
+def ready_job() -> Job[bool]:
+    """The job that imports what the page computes with: seconds, the first time in a process."""
+
+    def make(job: Job[bool]) -> bool:
+        job.report(Step(what="Starting PyTorch"))
+        importlib.import_module("tfmviz.analysis.positions")
+        # Plotly takes pandas as it finds it, half imported too, while another visitor's first picture imports it
+        importlib.import_module("pandas")
+        return True
+
+    return _ready.ask("ready", make)
 
 
 def order_job(request: TraceRequest, model: Model) -> Job[tuple[SchemeOnText, ...]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import streamlit as st
 
-from tfmviz.ui import address, errors, loading, positions_schemes, positions_text
+from tfmviz.ui import address, errors, loading, positions_jobs, positions_schemes, positions_text
 from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import TraceRequest
 
@@ -20,6 +19,7 @@ DRAW = {
     "longer texts": positions_text.longer,
 }
 VIEWS = tuple(DRAW)
+SKELETON_HEIGHT = 560
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "positions.md"
 
 
@@ -47,9 +47,13 @@ def draw(request: TraceRequest) -> None:
 @st.fragment(key="positions")
 def _picture(view: str, request: TraceRequest, line: loading.Line) -> None:
     """One view with its controls: what is changed there draws only this again."""
-    # Plotly takes pandas as it finds it, half imported too, while another visitor's first picture is still importing it
-    importlib.import_module("pandas")
+    ready = positions_jobs.ready_job()
+    skeleton = st.empty()
+    if not ready.future.done():
+        skeleton.skeleton(height=SKELETON_HEIGHT)
     try:
+        loading.wait(ready, line)
+        skeleton.empty()
         DRAW.get(view, positions_schemes.sinusoids)(request, line)
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
         line.say("")

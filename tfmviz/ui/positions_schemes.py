@@ -45,7 +45,7 @@ def sinusoids(request: TraceRequest, line: loading.Line) -> None:
 
     del request  # the formula knows no text
     notes, notices = Notes(), st.container()
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="small"):
         d_model = number("Width d_model", "d_model", 1, WIDEST, 64, notes)
         length = number("Positions", "positions", 1, LONGEST, 128, notes)
         base = _base(notes)
@@ -83,7 +83,7 @@ def rotary(request: TraceRequest, line: loading.Line) -> None:
     from tfmviz.analysis import positions
 
     notes, notices = Notes(), st.container()
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="small"):
         pairs = number("Pairs in a head", "pairs", 1, 128, 32, notes)
         base = _base(notes)
         trained = number("Trained length", "trained", 16, 8192, 2048, notes, 16)
@@ -153,7 +153,7 @@ def biases(request: TraceRequest, line: loading.Line) -> None:
 
     del request
     notes, notices = Notes(), st.container()
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="small"):
         n_heads = number("Heads", "n_heads", 1, MOST_HEADS, 8, notes)
         length = number("Positions", "positions", 2, LONGEST, 128, notes)
         n_buckets = number("T5 buckets", "buckets", 4, 128, 32, notes)
@@ -169,8 +169,14 @@ def biases(request: TraceRequest, line: loading.Line) -> None:
     shown = sorted({round(i * (n_heads - 1) / 7) for i in range(8)})
     left, right = st.columns(2, gap="medium")
     with left:
-        curves = [Line(name=f"head {i}", x=at, y=bias[i].numpy()) for i in shown]
-        figure = position_curves.lines(curves, x_title="distance in positions", title="ALiBi: bias added", dark=dark)
+        curves = [Line(name=f"head {i}", x=at[1:], y=-bias[i, 1:].numpy()) for i in shown]
+        figure = position_curves.lines(
+            curves,
+            x_title="distance in positions",
+            title="ALiBi: what is taken off the score (log axis)",
+            log_y=True,
+            dark=dark,
+        )
         chart(figure, "alibi", "ALiBi's bias of some heads against distance")
     with right:
         curves = [Line(name="both directions", x=distance.numpy().astype(np.float32), y=bucket.numpy())]

@@ -58,7 +58,7 @@ def learned(alike: Tensor) -> str:
     n = len(alike)
     next_to = float(alike.diagonal(1).mean()) if n > 1 else 1.0
     far = n // 2
-    apart = f", {far:,} apart {float(alike.diagonal(far).mean()):.2f}" if far > 1 else ""
+    apart = f", {far:,} apart {tiny(float(alike.diagonal(far).mean()))}" if far > 1 else ""
     return (
         f"**What you see** Neighbours have a mean cosine of {next_to:.2f}{apart}. Nobody told the model that position "
         "7 lies beside position 8.\n\n**Try** Position 0: it is often unlike all others."
@@ -76,7 +76,7 @@ def no_table(scheme: str | None, rotary_settings: tuple[int, float] | None) -> s
 
 def panel(one: SchemeOnText) -> str:
     """A scheme's name and its numbers, as Markdown."""
-    return f"**{one.scheme}**  \n:small[:gray[shuffling moves outputs by {one.error:.2g}]]"
+    return f"**{one.scheme}**  \n:small[:gray[shuffling moves outputs by {tiny(one.error)}]]"
 
 
 def order(found: Sequence[SchemeOnText]) -> str:
@@ -85,10 +85,11 @@ def order(found: Sequence[SchemeOnText]) -> str:
     least = min((one for one in found if one.scheme != "none"), key=lambda one: one.error)
     same = ""
     if none.same_token is not None:
-        same = f" Equal tokens come out equal there, to {none.same_token:.2g}."
+        apart = "exactly" if none.same_token == 0 else f"to {tiny(none.same_token)}"
+        same = f" Equal tokens come out equal there, {apart}."
     return (
         f"**What you see** Without positions, shuffling the text shuffles the outputs and does nothing else: they "
-        f"agree to {none.error:.2g} of the largest. With positions they move by at least {least.error:.2g} "
+        f"agree to {tiny(none.error)} of the largest. With positions they move by at least {least.error:.2g} "
         f"({least.scheme}).{same}\n\n**Try** A text of one word many times: without positions its map is flat."
     )
 
@@ -110,3 +111,12 @@ def longer(done: Mapping[str, Lengths]) -> str:
         f"{one.n_parameters:,} weights, one seed, one task: a measurement, not a law.\n\n"
         "**Try** Another seed: which curves stay?"
     )
+
+
+def tiny(value: float) -> str:
+    """A number with two significant digits; as a power of ten where it is below a thousandth."""
+    if value == 0 or abs(value) >= 1e-3:
+        return f"{value:.2g}".replace("-", "−")
+    digits, power = f"{value:.1e}".split("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits} × 10{raised}".replace("-", "−")
