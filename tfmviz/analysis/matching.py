@@ -138,6 +138,22 @@ def matches(distances: HeadDistances, kind: Kind) -> tuple[Match, ...]:
     return tuple(sorted(found, key=lambda match: match.distance))
 
 
+def clustered(
+    distances: HeadDistances,
+) -> tuple[Int[np.ndarray, " heads_a"], Int[np.ndarray, " heads_b"]]:
+    """An order of A's heads, and one of B's, in which heads with the same distances stand together.
+
+    Average linkage; Sokal and Michener 1958, *A statistical method for evaluating systematic relationships*.
+    """
+    return _leaves(distances.values), _leaves(distances.values.T)
+
+
+def _leaves(rows: Float[np.ndarray, "heads features"]) -> Int[np.ndarray, " heads"]:
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    return leaves_list(linkage(rows, "average")) if len(rows) > 1 else np.zeros(1, int)
+
+
 def _roots(
     stack: AttentionStack, unit_of: Int[np.ndarray, " tokens"], rows: range, silenced: Collection[Head]
 ) -> Float[np.ndarray, "heads rows_x_columns"]:

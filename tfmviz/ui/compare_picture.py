@@ -1,0 +1,197 @@
+"""The Compare page's picture: both atlases, a head of each, what differs, and which heads belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from tfmviz.charts import head_map, row_distances, unit_map
+from tfmviz.components.atlas import atlas
+from tfmviz.errors import NoAttention
+from tfmviz.text import Token, display
+from tfmviz.ui import address, compare_matching, compare_words, errors, pickers
+from tfmviz.ui.address import Notes
+from tfmviz.ui.compare_sides import KEYS, Letter, Side
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from tfmviz.analysis.alignment import Alignment, Grain
+    from tfmviz.analysis.difference import Difference
+    from tfmviz.analysis.matching import Head
+
+ATLAS_HEIGHT = 300
+GRAINS = ("tokens", "words")
+# Units of one map: with more, two maps side by side are too fine to read, and Plotly too slow to click through.
+MOST_UNITS = 96
+# The columns that stand apart, as short as a label must be: special tokens, and no token at all.
+_COLUMNS = ("special", "nothing")
+
+
+@st.fragment(key="compare")
+def draw(sides: Mapping[Letter, Side], text: str) -> None:
+    """Everything that depends on the heads. A click on a head draws only this again."""
+    notes, notices = Notes(), st.container()
+    places = dict(zip(KEYS, st.columns(2, gap="medium"), strict=True))
+    heads: dict[Letter, Head] = {}
+    for letter, place in places.items():
+        with place:
+            if letter in sides:
+                heads[letter] = _one_side(sides[letter], notes)
+    notes.say(notices)
+    if len(sides) < len(KEYS):
+        return
+    try:
+        _both(sides["A"], sides["B"], (heads["A"], heads["B"]), text, places)
+    except Exception as error:  # a fragment's errors do not reach the page
+        errors.show(error)
+
+
+def _one_side(side: Side, notes: Notes) -> Head:
+    """A side's heads, all at once, and which of them is looked at."""
+    stack, letter = side.stack, side.letter
+    mark = "●" if letter == "A" else "○"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.markdown(f"**{mark} {letter}** {display.markdown(side.name)}")
+        first = pickers.START.get(side.model.name.removeprefix("scratch-"), (0, 0))
+        layer = _pick(letter, "layer", stack.n_layers, first[0], notes)
+        head = _pick(letter, "head", stack.n_heads, first[1], notes)
+    reachable = side.traced.reachable[stack.name]
+    atlas(
+        side.traced.overviews[stack.name],
+        n_tokens=(len(stack.query_tokens), len(stack.key_tokens)),
+        selected=(layer, head),
+        n_kv_heads=stack.n_kv_heads,
+        statuses=[stack.status(at) for at in range(stack.n_layers)],
+        visible=None if reachable.all() else reachable,
+        max_height=ATLAS_HEIGHT,
+        key=f"atlas_{letter.lower()}",
+        on_change=partial(select, letter),
+    )
+    st.caption(compare_words.apart(side))
+    return layer, head
+
+
+def _pick(letter: Letter, what: str, count: int, default: int, notes: Notes) -> int:
+    options, key = list(range(count)), KEYS[letter][what]
+    default = min(default, count - 1)
+    among = f"Model {letter} has {count} {what}s, 0 to {count - 1}"
+    notes.add(address.settle(key, options, default, what=what, among=among))
+    value = st.selectbox(
+        f"{what.capitalize()} of {letter}", options, index=default, key=key, bind="query-params", width=104
+    )
+    return value if value in options else default
+
+
+def select(letter: Letter, layer: int, head: int) -> None:
+    """Take a head that was clicked: the pickers and the address follow."""
+    st.session_state[KEYS[letter]["layer"]] = layer
+    st.session_state[KEYS[letter]["head"]] = head
+
+
+def _both(a: Side, b: Side, heads: tuple[Head, Head], text: str, places: Mapping[Letter, DeltaGenerator]) -> None:
+    from tfmviz.analysis.alignment import align
+    from tfmviz.analysis.difference import difference
+
+    notes, notices = Notes(), st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        grain = _grain(notes)
+        alignment = align(text, a.stack.query_tokens, b.stack.query_tokens, grain)
+        first = _first_unit(alignment, notes)
+    notes.say(notices)
+    weights = {side.letter: _weights(side, alignment, head) for side, head in zip((a, b), heads, strict=True)}
+    if any(isinstance(one, NoAttention) for one in weights.values()):
+        for letter, one in weights.items():
+            if isinstance(one, NoAttention):
+                places[letter].info(f"{letter}: {display.markdown(str(one))}", icon=":material/block:")
+    else:
+        found = difference(weights["A"], weights["B"])  # type: ignore[arg-type]
+        _maps(found, alignment, heads, first)
+    compare_matching.draw(a, b, heads, alignment, grain)
+    st.markdown(compare_words.table(a, b, text))
+
+
+def _grain(notes: Notes) -> Grain:
+    notes.add(address.settle("units", GRAINS, "tokens", what="units", among="There are tokens and words"))
+    grain = st.segmented_control(
+        "Units",
+        GRAINS,
+        default="tokens",
+        key="units",
+        bind="query-params",
+        required=True,
+        help="tokens: the finest pieces that both models have cut out. words: nothing shorter than a word.",
+    )
+    return "words" if grain == "words" else "tokens"
+
+
+def _first_unit(alignment: Alignment, notes: Notes) -> int:
+    """Where a long text is looked at."""
+    if len(alignment.units) <= MOST_UNITS:
+        return 0
+    last = len(alignment.units) - MOST_UNITS
+    notes.add(address.settle_number("unit", 0, last, 0, what="first unit"))
+    first = st.slider("First unit of the maps", 0, last, 0, key="unit", bind="query-params", width=260)
+    return min(max(int(first), 0), last)
+
+
+def _weights(side: Side, alignment: Alignment, head: Head) -> np.ndarray | NoAttention:
+    from tfmviz.analysis.alignment import unit_weights
+
+    unit_of = alignment.unit_of["AB".index(side.letter)]
+    try:
+        return unit_weights(side.stack, unit_of, *head, silenced=head in side.request.silenced)
+    except NoAttention as error:
+        return error
+
+
+def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], first: int) -> None:
+    """A and B beside each other, and under them what differs beside the text."""
+    from tfmviz.analysis.difference import Difference
+
+    n_units = len(alignment.units)
+    rows = slice(first, first + MOST_UNITS)
+    used = [n_units + at for at in range(len(_COLUMNS)) if (found.a + found.b)[:, n_units + at].any()]
+    columns = [*range(n_units)[rows], *used]
+    units = [_unit_token(unit.text, unit.start, unit.end) for unit in alignment.units[rows]]
+    names = [*units, *(_apart_token(_COLUMNS[at - n_units]) for at in used)]
+    shown = Difference(
+        a=found.a[rows][:, columns],
+        b=found.b[rows][:, columns],
+        signed=found.signed[rows][:, columns],
+        distance=found.distance[rows],
+    )
+    titles = {"A": f"A L{heads[0][0]} H{heads[0][1]}", "B": f"B L{heads[1][0]} H{heads[1][1]}", "B − A": "B − A"}
+    top, below = st.columns(2, gap="medium"), st.columns(2, gap="medium")
+    for which, place, key in zip(unit_map.WHICH, (*top, below[0]), ("map_a", "map_b", "map_difference"), strict=True):
+        figure = unit_map.figure(shown, units, names, which, title=titles[which], dark=pickers.is_dark())
+        with place.container(key=f"place_{key}"):
+            st.plotly_chart(
+                figure,
+                key=key,
+                theme=None,
+                config=head_map.config(f"tfmviz {titles[which]}"),
+                alt=f"Attention between units, {titles[which]}: queries down, keys across",
+            )
+    with below[1], st.container(key="rows"):
+        st.markdown("**How differently each word is read**, A against B")
+        st.plotly_chart(
+            row_distances.figure(units, shown.distance, dark=pickers.is_dark()),
+            key="row_distances",
+            theme=None,
+            config={"displayModeBar": False, "responsive": True},
+            alt="The text with a bar under each word: the distance of its rows in A and B",
+        )
+        st.markdown(compare_words.seen(found, alignment, heads))
+
+
+def _unit_token(text: str, start: int, end: int) -> Token:
+    return Token(id=-1, text=text.strip() or text, start=start, end=end)
+
+
+def _apart_token(name: str) -> Token:
+    return Token(id=-1, text=name, start=0, end=0, is_special=True)

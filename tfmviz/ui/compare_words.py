@@ -1,0 +1,98 @@
+"""Sentences and a table that read the Compare page's picture: plain words for numbers that were just computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfmviz.text import display, word_spans
+from tfmviz.ui import reading
+
+if TYPE_CHECKING:
+    from tfmviz.analysis.alignment import Alignment
+    from tfmviz.analysis.difference import Difference
+    from tfmviz.analysis.matching import Head, HeadDistances, Match
+    from tfmviz.ui.compare_sides import Side
+
+_LONGEST = 20
+
+
+def apart(side: Side) -> str:
+    """Which tokens stand apart from the text's units."""
+    names = list(dict.fromkeys(token.text for token in side.stack.query_tokens if token.is_special))
+    if not names:
+        return "No special tokens."
+    shown = ", ".join(display.markdown(display.label(name)) for name in names)
+    return f"Apart from the text: {shown}. The column “special” holds what goes to them."
+
+
+def seen(found: Difference, alignment: Alignment, heads: tuple[Head, Head]) -> str:
+    """*What you see*, in at most 60 words, and *Try*."""
+    names = f"A {_head(heads[0])} and B {_head(heads[1])}"
+    mean = float(found.distance.mean())
+    if found.distance.max() < 1e-3:
+        return f"**What you see** {names} look at the same things: no row differs by more than 0.001."
+    most = int(found.distance.argmax())
+    row = found.signed[most, : len(alignment.units)]
+    unit, key = _word(alignment, most), _word(alignment, int(np.abs(row).argmax()))
+    who = "B" if row[np.abs(row).argmax()] > 0 else "A"
+    return (
+        f"**What you see** {names}: rows are {mean:.2f} apart on average (Jensen-Shannon, 0 to 1). {unit} is read most "
+        f"differently ({found.distance[most]:.2f}): {who} looks {np.abs(row).max():.2f} more at {key}.\n\n"
+        "**Try** Click a dot among the distances below: two heads that belong together."
+    )
+
+
+def matching(found: HeadDistances, pairs: tuple[Match, ...], kind: str) -> str:
+    """What the matching says, in a sentence."""
+    if not pairs:
+        return "No head of A has a head of B in its place."
+    close = sum(pair.distance < 0.2 for pair in pairs)
+    mean = float(np.mean([pair.distance for pair in pairs]))
+    best, worst = pairs[0], pairs[-1]
+    return (
+        f"{len(found.heads_a):,} × {len(found.heads_b):,} heads. Matched {kind}, {close:,} of {len(pairs):,} pairs are "
+        f"closer than 0.2; the mean distance is {mean:.2f}. Most alike: A {_head(best.a)} with B {_head(best.b)} "
+        f"({best.distance:.2f}). Least: A {_head(worst.a)} with B {_head(worst.b)} ({worst.distance:.2f})."
+    )
+
+
+def table(a: Side, b: Side, text: str) -> str:
+    """Facts of both models, as a Markdown table."""
+    words = max(len(word_spans(text)), 1)
+    rows = [("", *(f"**{one.letter}** {display.markdown(one.name)}" for one in (a, b)))]
+    facts = {
+        "kind": lambda one: one.model.kind,
+        "parameters": lambda one: _number(one.model.n_parameters),
+        "layers × heads": lambda one: f"{one.model.n_layers} × {one.model.n_heads}",
+        "heads of keys and values": lambda one: str(one.model.n_kv_heads),
+        "width": lambda one: _number(one.model.d_model),
+        "longest text, tokens": lambda one: (
+            "no limit" if one.model.max_tokens is None else _number(one.model.max_tokens)
+        ),
+        "tokens of this text": lambda one: _number(len(one.traced.trace.tokens)),
+        "tokens a word": lambda one: f"{_typed(one) / words:.2g}",
+        "queries and keys kept": lambda one: reading.bytes_text(one.traced.trace.memory.kept),
+        "device": lambda one: display.markdown(one.model.device),
+    }
+    rows += [(name, read(a), read(b)) for name, read in facts.items()]
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
+    return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
+
+
+def _typed(side: Side) -> int:
+    return sum(not token.is_special for token in side.traced.trace.tokens)
+
+
+def _number(n: int) -> str:
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def _head(head: Head) -> str:
+    return f"L{head[0]} H{head[1]}"
+
+
+def _word(alignment: Alignment, unit: int) -> str:
+    text = alignment.units[unit].text
+    return f"“{display.markdown(display.label(text.strip() or text, _LONGEST))}”"
