@@ -82,7 +82,7 @@ def test_an_arrow_on_the_slider_moves_one_step_and_in_the_text_none(inside: Open
 
 
 def test_a_link_reopens_the_view(inside: Open, visit: Open) -> None:
-    page = inside("&layer=1&head=7&step=output&query=3&against=2&closer=cosine&temperature=2")
+    page = inside("&layer=1&head=7&step=output&query=3+sat&against=2+cat&closer=cosine&temperature=2")
     expect(page.get_by_text("Cosine of the same pairs")).to_be_visible()
     other = visit(page.url)
     other.wait_for_selector(".st-key-closer_map .heatmaplayer image", timeout=SLOW)
@@ -102,7 +102,7 @@ def test_the_check_line_is_green(inside: Open) -> None:
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (390, True)])
 def test_nothing_is_wider_than_the_screen_and_axe_finds_nothing_serious(inside: Open, width: int, dark: bool) -> None:
     page = inside("&model=smollm2&step=weights", width=width, dark=dark)
-    page.wait_for_selector(".st-key-row_keys .barlayer path")
+    page.wait_for_selector(".st-key-row_keys .barlayer path", state="attached")
     page.wait_for_timeout(800)
     assert page.locator("[data-testid=stMain]").evaluate("(node) => node.scrollWidth") <= width
     serious = [
