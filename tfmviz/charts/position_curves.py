@@ -91,16 +91,7 @@ def _heat_layout(x_title: str, y_title: str, title: str, colours: Palette) -> di
         "font": {"color": colours.ink, "size": 13, "family": SANS},
         "height": 380,
         "margin": {"l": 56, "r": 16, "t": 56, "b": 44, "autoexpand": False},
-        "title": {
-            "text": title,
-            "font": {"size": 13, "color": colours.ink},
-            "x": 0,
-            "xref": "container",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "pad": {"l": 4, "t": 4},
-        },
+        "annotations": [_title(title, colours)],
         "hoverlabel": _hover(colours),
         "xaxis": axis | {"title": {"text": x_title, "font": {"size": 13, "color": colours.faint}}},
         "yaxis": axis
@@ -232,14 +223,17 @@ def clocks(angles: Sequence[float], names: Sequence[str], *, title: str, dark: b
                 "xaxis": hidden | {"range": [-1.3, 2.6 * len(names) - 1.3]},
                 "yaxis": hidden | {"range": [-1.9, 1.2], "scaleanchor": "x"},
                 "annotations": [
-                    {
-                        "text": name,
-                        "x": 2.6 * i,
-                        "y": -1.5,
-                        "showarrow": False,
-                        "font": {"size": 11, "color": colours.faint},
-                    }
-                    for i, name in enumerate(names)
+                    *layout_["annotations"],
+                    *(
+                        {
+                            "text": name,
+                            "x": 2.6 * i,
+                            "y": -1.5,
+                            "showarrow": False,
+                            "font": {"size": 11, "color": colours.faint},
+                        }
+                        for i, name in enumerate(names)
+                    ),
                 ],
             },
         },
@@ -255,6 +249,22 @@ def _stroke(x: Any, y: Any, colour: str, width: float) -> dict[str, Any]:
         "y": y,
         "line": {"color": colour, "width": width},
         "hoverinfo": "skip",
+    }
+
+
+def _title(text: str, colours: Palette) -> dict[str, Any]:
+    """Above the left end, as line charts have it."""
+    return {
+        "text": text,
+        "x": 0,
+        "y": 1,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 10,
+        "showarrow": False,
+        "font": {"size": 13, "color": colours.ink},
     }
 
 
