@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfmviz.analysis.architecture import Column, Part
-from tfmviz.charts.curves_layout import MONO, SANS
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.palette import Palette, palette
 from tfmviz.text import display
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from tfmviz.analysis.architecture import Column, Part
 
 # Pixels: one unit of the y axis is one pixel, so that boxes fit their text at every width.
 _GAP, _PLUS, _LINE, _PAD = 14, 22, 16, 9

@@ -53,7 +53,7 @@ class Trainer:
         self._snapshots = Snapshots(every=max(1, settings.n_steps // N_SNAPSHOTS), limit=2 * N_SNAPSHOTS)
         loop = Loop(settings, device=self._device, snapshots=self._snapshots)
         self._job = Job(loop, queue=self._queue, lease=self._lease, n_threads=self._n_threads)
-        weakref.finalize(self, self._job.close)
+        self._end = weakref.finalize(self, self._job.close)
 
     def start(self) -> None:
         """Begin, or go on where it stopped; waits its turn in the queue."""
@@ -65,12 +65,12 @@ class Trainer:
 
     def reset(self, settings: Settings | None = None) -> None:
         """Throw away what was learnt and stand ready to begin, with the same settings or new ones."""
-        self._job.close()
+        self._end()  # once called, a finalizer lets go of the job and all that hangs on it
         self._begin(settings or self.settings)
 
     def close(self) -> None:
         """Stop for good."""
-        self._job.close()
+        self._end()
 
     def heartbeat(self) -> None:
         """Say that somebody looks on: call it whenever the page is drawn."""

@@ -11,7 +11,7 @@ from tfmviz.models.sources import is_here
 from tfmviz.ui import cache as shelves
 from tfmviz.ui import training_models
 from tfmviz.ui.requests import ModelRequest
-from tfmviz.ui.shelf import Job
+from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
     from tfmviz.analysis.architecture import Column
@@ -25,6 +25,9 @@ FIRST = ("scratch-minilm", "scratch-induction", "scratch-dates", "scratch-untrai
 # Longest target that is taken from the text where the decoder has nothing of its own to say.
 BORROWED = 12
 MOST_WRITTEN = 24
+_written: Shelf[tuple[ModelRequest, str], str | None] = Shelf(
+    budget=10**6, most=256, weigh=lambda target: len(target or ""), workers=1, name="write"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,21 +75,25 @@ def _untrained(kind: Kind) -> ScratchModel:
     return byte_model(untrained(kind), name=f"{UNTRAINED} {kind}")
 
 
-def target_for(kind: Kind, name: str, text: str, typed: str) -> str | None:
+def target_for(kind: Kind, name: str, model: ScratchModel, text: str, typed: str) -> Job[str | None]:
     """What the decoder of an encoder-decoder reads: what was typed, else what a trained model itself writes.
 
-    A model that has learnt nothing would write bytes that are no text: it reads the beginning of the text instead.
+    A model that has learnt nothing would write bytes that are no text: it reads the beginning of the text instead. So
+    does one that cannot read the text to its end; the pass then says so.
     """
-    if kind != "encoder-decoder":
-        return None
-    if typed:
-        return typed
-    if name == UNTRAINED:
-        return text[:BORROWED]
-    from tfmviz.training.pairs import write
+    target = None if kind != "encoder-decoder" else typed or text[:BORROWED]
+    if target is None or typed or name == UNTRAINED or len(model.tokenize(text)) > (model.max_tokens or len(text)):
+        done: Job[str | None] = Job()
+        done.future.set_result(target)
+        return done
 
-    model = job(kind, name).future.result()
-    return write(model.module, [text], most=MOST_WRITTEN)[0]  # type: ignore[attr-defined]
+    def make(job: Job[str | None]) -> str | None:
+        from tfmviz.training.pairs import write
+
+        job.report(Step(what="Letting the model write"))
+        return write(model.module, [text], most=MOST_WRITTEN)[0]
+
+    return _written.ask((request(kind, name), text), make)
 
 
 def show(model: ScratchModel, traced: Traced) -> Shown:

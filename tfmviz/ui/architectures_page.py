@@ -115,7 +115,7 @@ def _written() -> str:
 def _shown(kind: Kind, name: str, text: str, typed: str, line: loading.Line) -> Shown:
     """One model on the text."""
     model = loading.wait(architectures_models.job(kind, name), line)
-    target = architectures_models.target_for(kind, name, text, typed)
+    target = loading.wait(architectures_models.target_for(kind, name, model, text, typed), line)  # type: ignore[arg-type]
     asked = TraceRequest(model=architectures_models.request(kind, name), text=text, target=target)
     traced = loading.wait(shelves.trace_job(asked, model), line)
     return architectures_models.show(model, traced)  # type: ignore[arg-type]

@@ -87,20 +87,23 @@ def run(job: Job[Losses], seed: int, n_steps: int, into: dict[str, list[float]])
     loops = {variant.name: Loop(settings(variant, seed, n_steps)) for variant in VARIANTS}
     began = time.monotonic()
     for done in range(1, n_steps + 1):
-        for name, loop in list(loops.items()):
-            if not _advance(loop, into[name]):
+        losses = {name: _advance(loop) for name, loop in loops.items()}
+        for name, loss in losses.items():  # together, so that whoever looks on never sees one ahead of the others
+            if loss is None:
                 del loops[name]
+            else:
+                into[name].append(loss)
         left = (time.monotonic() - began) / done * (n_steps - done)
         seconds = left if done > PACE_AFTER else None
         job.report(Step(what="Training four models", done=done / n_steps, seconds_left=seconds))
     return {name: tuple(values) for name, values in into.items()}
 
 
-def _advance(loop: Loop, losses: list[float]) -> bool:
+def _advance(loop: Loop) -> float | None:
+    """The loss of one more step; None if it is not finite."""
     from tfmviz.errors import TrainingDiverged
 
     try:
-        losses.append(loop.advance().loss)
+        return loop.advance().loss
     except TrainingDiverged:
-        return False
-    return True
+        return None

@@ -85,6 +85,12 @@ def take_offer() -> None:
         st.session_state.update(st.session_state.get(_OFFERED, {}).get(asked, {}))
 
 
+def listed(token: str) -> TrainedModel | None:
+    """The model of this session's list that has a token; a name may be given again once its model has gone."""
+    models: dict[str, TrainedModel] = st.session_state.get(_SESSION, {})
+    return next((trained for trained in models.values() if trained.token == token), None)
+
+
 def kind_of(name: str) -> str | None:
     """Encoder, decoder or both; None where the session has no such model."""
     mine = find(name)

@@ -100,7 +100,7 @@ def keep(trainer: Trainer, step: int) -> TrainedModel:
 
     kept: dict[tuple[int, int], str] = st.session_state.setdefault(_KEPT, {})
     which = (run_number(), step)
-    if which in kept and (known := training_models.find(kept[which])) is not None:
+    if which in kept and (known := training_models.listed(kept[which])) is not None:
         return known
     task = trainer.settings.task.name
     name = f"{training_models.PREFIX}{task}"
@@ -110,7 +110,7 @@ def keep(trainer: Trainer, step: int) -> TrainedModel:
     title = f"Trained here: {task}, {step:,} steps"
     trained = TrainedModel(model=byte_model(trainer.model_at(step), name=name), title=title)
     training_models.add(trained)
-    kept[which] = name
+    kept[which] = trained.token
     return trained
 
 

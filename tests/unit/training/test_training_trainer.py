@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -283,3 +284,11 @@ def test_training_threads_leave_the_cores_of_others_alone(tiny: Settings, make: 
     later.join()
     assert torch.get_num_threads() == 2
     assert seen == [2]
+
+
+def test_what_a_reset_throws_away_is_let_go(make: Callable[..., Trainer], endless: Settings) -> None:
+    trainer = make(endless)
+    old = weakref.ref(trainer._job)
+    trainer.reset()
+    gc.collect()
+    assert old() is None

@@ -86,7 +86,7 @@ class Induction:
                 f"shortest={self.shortest} and longest={self.longest} leave no period. Use 2 or more, longest not less."
             )
         if self.distinct and self.alphabet == "any":
-            raise ConfigError("distinct=True is for one alphabet: use alphabet=\"letters\" or \"printable\".")
+            raise ConfigError('distinct=True is for one alphabet: use alphabet="letters" or "printable".')
         if self.distinct and self.longest > 26:
             raise ConfigError(f"longest={self.longest} distinct letters do not exist. Use 26 or fewer.")
         if self.length < 2 * self.shortest + self.lead:
