@@ -49,7 +49,7 @@ def _own(model: ScratchModel) -> Float[Tensor, "n d_model"] | None:
     if config.position != "learned":
         return None
     embedding = model.module.source_embedding if config.is_encoder_decoder else model.module.embedding
-    table: Tensor = embedding.position.table.weight  # type: ignore[union-attr,assignment]
+    table: Tensor = embedding.position.table.weight
     return table.detach()[config.position_offset :].float().cpu()
 
 

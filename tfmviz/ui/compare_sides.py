@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from tfmviz.ui.cache import Traced
 
 Letter = Literal["A", "B"]
+_ENDINGS: dict[Letter, str] = {"A": "", "B": "_b"}
 # What a side's widgets are called in the address: A is the model of the sidebar and of the other pages.
 KEYS: dict[Letter, dict[str, str]] = {
     letter: {name: f"{name}{ending}" for name in ("model", "layer", "head", "mask", "silenced")}
-    for letter, ending in (("A", ""), ("B", "_b"))
+    for letter, ending in _ENDINGS.items()
 }
 KEYS["A"] |= {"mask": "mask_a", "silenced": "silenced_a"}
 OWN = "own"

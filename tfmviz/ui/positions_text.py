@@ -124,7 +124,7 @@ def longer(request: TraceRequest, line: loading.Line) -> None:
         f"Six small decoders, trained **here** on texts of {TRAINED_LENGTH} tokens to say which token stood three "
         "places back, then asked on longer texts."
     )
-    jobs = {scheme: positions_jobs.lengths_job(scheme, seed) for scheme in SCHEMES}
+    jobs: dict[str, Job[Lengths]] = {scheme: positions_jobs.lengths_job(scheme, seed) for scheme in SCHEMES}
     live = any(not job.future.done() for job in jobs.values())
 
     def part() -> None:
