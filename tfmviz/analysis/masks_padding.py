@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.analysis.masks_pass import passed, takes_masks
 from tfmviz.errors import ConfigError
 from tfmviz.models import Model
 from tfmviz.text import Token
@@ -29,7 +28,7 @@ class PaddingEffect:
         side: where.
         leak: mean share of a real token's attention that goes to padding, by layer, padding hidden; NaN where a layer
             has no attention. [layers]
-        leak_open: the same where the model is not told what is padding; None for a model that always is.
+        leak_open: the same where the model is not told what is padding.
         cosine: between each real token's output padded and unpadded, padding hidden. [n]
         cosine_open: the same without the padding mask.
     """
@@ -38,9 +37,9 @@ class PaddingEffect:
     n_padding: int
     side: Side
     leak: Float[Tensor, " layers"]
-    leak_open: Float[Tensor, " layers"] | None
+    leak_open: Float[Tensor, " layers"]
     cosine: Float[Tensor, " n"]
-    cosine_open: Float[Tensor, " n"] | None
+    cosine_open: Float[Tensor, " n"]
 
 
 def padding(model: Model, text: str, pad_to: int, side: Side = "right", *, pair: str | None = None) -> PaddingEffect:
@@ -68,19 +67,15 @@ def padding(model: Model, text: str, pad_to: int, side: Side = "right", *, pair:
     padded = model.trace(text, pair, pad_to=pad_to, pad_side=side, hidden_states=True)
     real = [i for i, token in enumerate(padded.tokens) if not token.is_padding]
     own = _last(plain)
-    leak_open = cosine_open = None
-    if takes_masks(model):
-        bare = passed(model, padded.tokens, hide_padding=False)
-        leak_open = leak_by_layer(bare.stack)
-        cosine_open = _cosine(bare.hidden[-1][real], own)
+    bare = model.trace(text, pair, pad_to=pad_to, pad_side=side, hidden_states=True, hide_padding=False)
     return PaddingEffect(
         tokens=plain.tokens,
         n_padding=pad_to - len(plain.tokens),
         side=side,
         leak=leak_by_layer(_first_stack(padded)),
-        leak_open=leak_open,
+        leak_open=leak_by_layer(_first_stack(bare)),
         cosine=_cosine(_last(padded)[real], own),
-        cosine_open=cosine_open,
+        cosine_open=_cosine(_last(bare)[real], own),
     )
 
 

@@ -83,11 +83,12 @@ class HuggingFaceModel(Model):
         ablate: Ablation = (),
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> Trace:
         """See :meth:`Model.trace`."""
         self._check_mask(mask)
         self._check_ablation(ablate)
-        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
+        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
         positions = self._predicted_positions(inputs)
         needed = self._needed_bytes(inputs, len(positions), hidden_states=hidden_states)
         room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
@@ -97,7 +98,12 @@ class HuggingFaceModel(Model):
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._decode)
         made = self._trace((text, pair, target), inputs, seen, predictions)
-        given: dict[str, Any] = {"pad_to": pad_to, "ablate": ablate, "pad_side": pad_side}
+        given: dict[str, Any] = {
+            "pad_to": pad_to,
+            "ablate": ablate,
+            "pad_side": pad_side,
+            "hide_padding": hide_padding,
+        }
         return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
 
     def look_inside(
@@ -112,12 +118,13 @@ class HuggingFaceModel(Model):
         pad_to: int | None = None,
         ablate: Ablation = (),
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> LayerInside:
         """See :meth:`Model.look_inside`."""
         self._check_mask(mask)
         self._check_ablation(ablate)
         self._check_layer(stack, layer)
-        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device)
+        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
         positions = self._predicted_positions(inputs)
         needed = self._needed_bytes(inputs, len(positions), hidden_states=True)
         room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")

@@ -105,11 +105,14 @@ class InputMaker:
         pad_to: int | None,
         pad_side: Literal["left", "right"] | None,
         device: torch.device,
+        *,
+        hide_padding: bool = True,
     ) -> ModelInputs:
         """Everything the model is given for these texts.
 
         Padding is hidden by the attention mask and by nothing else, as in ``model(**tokenizer(..., padding=...))``:
-        with learned positions, padding on the left moves the text to later positions.
+        with learned positions, padding on the left moves the text to later positions. Without ``hide_padding`` the
+        model is not told what is padding.
 
         Raises:
             EmptyText, TextTooLong, ConfigError, CheckpointError: see :meth:`tfmviz.models.Model.trace`.
@@ -119,7 +122,7 @@ class InputMaker:
         self._check_length(encoding, text, pair)
         if pad_to is not None:
             encoding = self._padded(encoding, pad_to, pad_side)
-        tensors = self._pack(encoding)
+        tensors = self._pack(encoding, hide_padding=hide_padding)
         decoder = self.encode_target(target) if self._kind == "encoder-decoder" or target is not None else None
         if decoder:
             self._check_target_length(decoder, target or "")
@@ -186,10 +189,11 @@ class InputMaker:
         name = str(tokenizer.convert_ids_to_tokens(pad_id))
         return pad(encoding, pad_to, side=side or tokenizer.padding_side, pad_id=pad_id, pad_text=name)
 
-    def _pack(self, encoding: Encoding) -> dict[str, Tensor]:
+    def _pack(self, encoding: Encoding, *, hide_padding: bool) -> dict[str, Tensor]:
         tensors = {"input_ids": torch.tensor([encoding.input_ids])}
         if "attention_mask" in self._accepts:
-            tensors["attention_mask"] = torch.tensor([[int(not token.is_padding) for token in encoding.tokens]])
+            seen = [int(not (token.is_padding and hide_padding)) for token in encoding.tokens]
+            tensors["attention_mask"] = torch.tensor([seen])
         if encoding.token_type_ids is not None and "token_type_ids" in self._accepts:
             tensors["token_type_ids"] = torch.tensor([encoding.token_type_ids])
         return tensors

@@ -65,6 +65,7 @@ class Model(ABC):
         ablate: Ablation = (),
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> Trace:
         """Run the model on a text and keep where every head looked.
 
@@ -77,6 +78,7 @@ class Model(ABC):
             ablate: ``(layer, head)`` pairs whose output is set to zero; of the encoder in an encoder-decoder.
             hidden_states: also keep what leaves each layer.
             pad_side: where the padding goes; None for the tokenizer's own side.
+            hide_padding: whether the model is told which tokens are padding; False lets it read them like any other.
 
         Raises:
             EmptyText: if nothing is left of the text once tokenized.
@@ -100,13 +102,14 @@ class Model(ABC):
         pad_to: int | None = None,
         ablate: Ablation = (),
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> LayerInside:
         """Run the model on a text and keep one layer in full: values, outputs of heads, projection, residual stream.
 
         Args:
             stack: "self", or "encoder", "decoder", "cross".
             layer: from 0.
-            text, pair, target, mask, pad_to, ablate, pad_side: as for :meth:`trace`.
+            text, pair, target, mask, pad_to, ablate, pad_side, hide_padding: as for :meth:`trace`.
 
         Raises:
             OutOfRange: if there is no such stack or layer.

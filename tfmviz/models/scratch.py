@@ -68,13 +68,14 @@ class ScratchModel(Model):
         ablate: Ablation = (),
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> Trace:
         """See :meth:`Model.trace`. In an encoder-decoder ``mask`` takes the place of both stacks' own masks, and
         ``ablate`` names heads of the encoder.
         """
         rule = None if mask is None else parse(mask)
         heads = self._heads(ablate)
-        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device)
+        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device, hide_padding=hide_padding)
         run = ScratchPass(self.module, inputs, rule, heads, TraceRecording(hidden_states=hidden_states))
         positions = self._predicted_positions(inputs)
         needed = run.needed_bytes(n_logits=len(positions), hidden_states=hidden_states)
@@ -87,7 +88,13 @@ class ScratchModel(Model):
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._texts.spell)
         made = self._trace((text, pair, target), run, last, predictions)
-        given: dict[str, Any] = {"mask": mask, "pad_to": pad_to, "ablate": ablate, "pad_side": pad_side}
+        given: dict[str, Any] = {
+            "mask": mask,
+            "pad_to": pad_to,
+            "ablate": ablate,
+            "pad_side": pad_side,
+            "hide_padding": hide_padding,
+        }
         return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
 
     def look_inside(
@@ -102,11 +109,12 @@ class ScratchModel(Model):
         pad_to: int | None = None,
         ablate: Ablation = (),
         pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
     ) -> LayerInside:
         """See :meth:`Model.look_inside`."""
         rule = None if mask is None else parse(mask)
         heads = self._heads(ablate)
-        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device)
+        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device, hide_padding=hide_padding)
         recording = InsideRecording(self.module, stack, layer)
         run = ScratchPass(self.module, inputs, rule, heads, recording)
         self._check_layer(stack, layer, run)

@@ -44,11 +44,8 @@ def padding(request: TraceRequest, model: Model, line: loading.Line) -> None:
         "tokens. Padding should change nothing for the real tokens: hidden, does it?"
     )
     left, right = st.columns(2, gap="medium")
-    leaks = [("padding hidden", effect.leak.numpy())]
-    cosines = [("padding hidden", effect.cosine.numpy())]
-    if effect.leak_open is not None and effect.cosine_open is not None:
-        leaks.append(("padding not hidden", effect.leak_open.numpy()))
-        cosines.append(("padding not hidden", effect.cosine_open.numpy()))
+    leaks = [("padding hidden", effect.leak.numpy()), ("padding not hidden", effect.leak_open.numpy())]
+    cosines = [("padding hidden", effect.cosine.numpy()), ("padding not hidden", effect.cosine_open.numpy())]
     dark = pickers.is_dark()
     with left:
         figure = mask_effects.by_layer(

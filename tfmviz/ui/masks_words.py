@@ -107,21 +107,14 @@ def this_model(found: Sequence[AppliedMask], stack: AttentionStack) -> str:
 def padding(effect: PaddingEffect) -> str:
     """*What you see* and *Try* for padding, as Markdown."""
     cosine, low = float(effect.cosine.mean()), float(effect.cosine.min())
-    said = (
+    return (
         f"**What you see** {effect.n_padding} padding tokens on the {effect.side}. Hidden, they draw "
         f"{percent(float(effect.leak.nanmean()))} of the attention and the outputs keep a mean cosine of {cosine:.4f} "
-        f"(lowest {low:.4f}) to the unpadded text."
+        f"(lowest {low:.4f}) to the unpadded text. Not hidden, they draw "
+        f"{percent(float(effect.leak_open.nanmean()))} and the mean cosine is {float(effect.cosine_open.mean()):.4f} "
+        f"(lowest {float(effect.cosine_open.min()):.4f}).\n\n"
+        "**Try** Pad on the other side: learned positions move with the text, rotary ones only by their difference."
     )
-    if effect.leak_open is None or effect.cosine_open is None:
-        said += " This model always hides them; its twin written from scratch shows what happens when it does not."
-        todo = "Choose a from-scratch model to see padding that is not hidden."
-    else:
-        said += (
-            f" Not hidden, they draw {percent(float(effect.leak_open.nanmean()))} and the mean cosine is "
-            f"{float(effect.cosine_open.mean()):.4f} (lowest {float(effect.cosine_open.min()):.4f})."
-        )
-        todo = "Pad on the other side: learned positions move with the text, rotary ones only by their difference."
-    return f"{said}\n\n**Try** {todo}"
 
 
 def leakage(found: Mapping[str, Leakage]) -> str:

@@ -14,6 +14,7 @@ from tfmviz.analysis.masks import Runs, Sizes
 from tfmviz.errors import ConfigError, OutOfRange, UnknownMask
 from tfmviz.models import Model, ScratchModel
 from tfmviz.models.scratch_load import byte_model
+from tfmviz.models.sources import locate
 from tfmviz.nn import Bidirectional, Causal, Document, SlidingWindow, TransformerConfig, build
 from tfmviz.text import Token
 from tfmviz.trace import AttentionStack, LayerAttention, capture
@@ -238,7 +239,6 @@ def test_hidden_padding_draws_no_attention_and_open_padding_does(encoder: Scratc
     n = len(encoder.tokenize(TEXT))
     found = masks.padding(encoder, TEXT, n + 7, side)
     assert float(found.leak.max()) == 0
-    assert found.leak_open is not None
     bare = masks.passed(encoder, encoder.trace(TEXT, pad_to=n + 7, pad_side=side).tokens, hide_padding=False)
     pads = slice(0, 7) if side == "left" else slice(n, n + 7)
     real = slice(7, n + 7) if side == "left" else slice(0, n)
@@ -250,7 +250,6 @@ def test_hidden_padding_draws_no_attention_and_open_padding_does(encoder: Scratc
 def test_padding_on_the_right_moves_nothing_once_hidden(encoder: ScratchModel) -> None:
     found = masks.padding(encoder, TEXT, 60, "right")
     assert found.cosine.min() > 1 - 1e-5
-    assert found.cosine_open is not None
     assert found.cosine_open.min() < 0.999
 
 
@@ -263,15 +262,26 @@ def test_padding_on_the_left_moves_learned_positions_and_not_rotary_ones(
 
 def test_a_causal_model_cannot_see_padding_to_its_right(decoder: ScratchModel) -> None:
     found = masks.padding(decoder, TEXT, 60, "right")
-    assert found.leak_open is not None
     assert float(found.leak_open.max()) == 0
 
 
-def test_a_pretrained_model_is_measured_with_its_padding_mask(minilm: Model) -> None:
+def test_a_pretrained_model_leaks_to_padding_what_transformers_says_it_does(minilm: Model) -> None:
     found = masks.padding(minilm, TEXT, 40, "right")
     assert float(found.leak.max()) == 0
     assert found.cosine.min() > 1 - 1e-5
-    assert found.leak_open is None
+    n, ids = len(found.tokens), torch.zeros(1, 40, dtype=torch.long)  # BERT's [PAD] is number 0
+    ids[0, :n] = torch.tensor([token.id for token in found.tokens])
+    eager = transformers.AutoModel.from_pretrained(
+        locate("minilm", allow_download=False).path, attn_implementation="eager"
+    )
+    with torch.no_grad():
+        seen = eager(ids, attention_mask=torch.ones_like(ids), output_attentions=True, output_hidden_states=True)
+    leaks = torch.stack([weights[0, :, :n, n:].sum(-1).mean() for weights in seen.attentions])
+    assert torch.allclose(found.leak_open, leaks, atol=1e-5)
+    with torch.no_grad():
+        alone = eager(ids[:, :n]).last_hidden_state[0]
+    cosine = torch.nn.functional.cosine_similarity(seen.last_hidden_state[0, :n], alone, dim=-1)
+    assert torch.allclose(found.cosine_open, cosine, atol=1e-4)
 
 
 def test_padding_needs_room(encoder: ScratchModel) -> None:
