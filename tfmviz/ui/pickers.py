@@ -20,7 +20,7 @@ MEAN = "mean"
 THRESHOLD = 0.1
 MOST_HEADS = 12
 # A head of each model that is easy to read, to open with: (layer, head).
-START = {"minilm": (0, 2), "smollm2": (3, 4)}
+START = {"minilm": (0, 2), "smollm2": (3, 4), "scratch-induction": (1, 6), "scratch-dates": (0, 0)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
