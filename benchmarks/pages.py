@@ -1,0 +1,96 @@
+"""How long the teaching pages take from a changed text to their last painted picture, on a warm model.
+
+    python benchmarks/pages.py                     # MiniLM and SmolLM2 at 64 tokens, about two minutes
+    python benchmarks/pages.py --pages inside      # a part, printed but not written to RESULTS.md
+
+Every picture on the page counts: the time is that of the last change to any of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from statistics import median
+from sys import executable
+
+import peers
+import report
+from browser import chromium
+from playwright.sync_api import Page, sync_playwright
+from servers import serve
+from texts import text_of
+from transformers import AutoTokenizer
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
+MODELS = ("minilm", "smollm2")
+PAGES = ("inside", "masks", "positions?position_view=order", "compare?model_b=scratch-minilm")
+N_TOKENS = 64
+MAX_SECONDS = {"inside": 1.0, "masks": 1.0, "positions": 1.0, "compare": 1.5}
+_QUIET_MS = 2500
+
+# Notes when the reader pressed Enter, and when anything in a Plotly picture or a canvas's version last changed.
+_WATCH = """() => {
+  const seen = window.__pictures = { acted: 0, last: 0, count: 0 };
+  new MutationObserver((changes) => {
+    const drawn = (node) => node.closest?.(".js-plotly-plot") || node.dataset?.version;
+    if (seen.acted && changes.some(({ target }) => drawn(target))) {
+      requestAnimationFrame((now) => Object.assign(seen, { last: now, count: seen.count + 1 }));
+    }
+  }).observe(document.body, { childList: true, subtree: true, attributes: true });
+  addEventListener("keydown", (event) => event.key === "Enter" && (seen.acted = performance.now()), true);
+}"""
+
+
+def measure(page: Page, text: str) -> float:
+    """Seconds from Ctrl+Enter on another text to the last picture that changes."""
+    page.evaluate(_WATCH)
+    box = page.locator(".st-key-text textarea")
+    box.fill(text)
+    box.press("Control+Enter")
+    while True:
+        page.wait_for_timeout(100)
+        since, took, count = page.evaluate(
+            "() => [performance.now() - Math.max(__pictures.acted, __pictures.last), "
+            "__pictures.last - __pictures.acted, __pictures.count]"
+        )
+        if count and since > _QUIET_MS:
+            return took / 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--pages", nargs="+", default=PAGES)
+    parser.add_argument("--repetitions", type=int, default=3)
+    options = parser.parse_args()
+    rows, missed = [], []
+    with sync_playwright() as playwright, chromium(playwright) as browser, serve(executable, APP) as address:
+        for model in options.models:
+            tokenizer = AutoTokenizer.from_pretrained(peers.plain_weights(model))
+            texts = [text_of(tokenizer, N_TOKENS, turn) for turn in range(options.repetitions + 1)]
+            for where in options.pages:
+                page = browser.new_page(viewport={"width": 1400, "height": 1000})
+                join = "&" if "?" in where else "?"
+                page.goto(f"{address}/{where}{join}model={model}")
+                page.wait_for_selector(".js-plotly-plot .main-svg", timeout=120_000)
+                page.wait_for_timeout(4000)
+                measure(page, texts[0])  # what is imported or compiled at first use
+                taken = [measure(page, text) for text in texts[1:]]
+                name = where.split("?")[0]
+                rows.append([name, model, f"{median(taken):.2f}", f"{max(taken):.2f}"])
+                print(rows[-1], flush=True)
+                if median(taken) > MAX_SECONDS[name]:
+                    missed.append(f"{name}, {model}: {median(taken):.2f} s, not {MAX_SECONDS[name]}")
+                page.close()
+    found = report.table(["page", "model", "s, median", "s, most"], rows)
+    verdict = "Goals missed: " + "; ".join(missed) + "." if missed else "All goals met."
+    machine = report.machine("streamlit", "plotly", "torch", "transformers")
+    what = f"From a changed text of {N_TOKENS} tokens to the last painted picture, warm models."
+    body = f"## Pages\n\n{machine}\n\n{what}\n\n{found}\n\n{verdict}\n"
+    print(body)
+    if tuple(options.models) == MODELS and tuple(options.pages) == PAGES:
+        report.write("pages", body)
+
+
+if __name__ == "__main__":
+    main()
