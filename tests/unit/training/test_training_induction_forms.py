@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,15 +85,16 @@ def _rows(batch: Batch) -> tuple[list[list[int]], list[list[int]]]:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"distinct": True, "longest": 27}, "longest=27"),
+        ({"alphabet": "letters", "distinct": True, "longest": 27}, "longest=27"),
+        ({"distinct": True}, "alphabet"),
         ({"length": 17, "lead": 8}, "length=17"),
         ({"shortest": 1}, "shortest=1"),
         ({"shortest": 9, "longest": 8}, "longest=8"),
     ],
 )
-def test_a_form_that_has_no_texts_is_refused_by_name(options: dict[str, int], named: str) -> None:
+def test_a_form_that_has_no_texts_is_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
-        Induction(**options)  # type: ignore[arg-type]
+        Induction(**options)
 
 
 @pytest.fixture
