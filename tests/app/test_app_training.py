@@ -107,7 +107,7 @@ def test_the_model_that_comes_out_is_the_one_these_settings_make(training: Open)
 
 def test_scrubbing_back_shows_the_attention_of_that_step(training: Open) -> None:
     at = trained(training(**SMALL))
-    at.slider(key="step").set_value(7).run()
+    at.slider(key="step_shown").set_value(7).run()
     loop = Loop(small())
     for _ in range(7):
         loop.advance()
@@ -124,12 +124,12 @@ def test_the_slider_that_follows_a_training_only_shows_and_one_that_scrubs_takes
         assert [slider.key for slider in at.slider] == ["step_followed"]
         assert at.slider(key="step_followed").disabled
         at.toggle(key="follow").set_value(False).run()
-        at.slider(key="step").set_value(0).run()
+        at.slider(key="step_shown").set_value(0).run()
         assert "Step 0, before anything is learnt" in words(at)
         assert bar(at).startswith("Training")
     finally:
         at.button(key="stop").click().run()
-    assert at.slider(key="step").value == 0
+    assert at.slider(key="step_shown").value == 0
 
 
 def test_any_text_can_be_watched(training: Open) -> None:
@@ -176,7 +176,7 @@ def test_explore_opens_with_the_trained_model_and_the_text_that_was_watched(trai
 
 def test_a_step_can_be_kept_as_a_model_of_its_own(training: Open) -> None:
     at = trained(training(**SMALL))
-    at.slider(key="step").set_value(4).run()
+    at.slider(key="step_shown").set_value(4).run()
     at.button(key="keep").click().run()
     assert "trained:copy-2" in at.selectbox(key="model").options
     at.button(key="keep").click().run()

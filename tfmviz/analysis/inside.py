@@ -33,11 +33,18 @@ class Turns:
         scaled: False leaves out the division by the root of d.
         temperature: what the scores are divided by besides.
         rotated: False takes queries and keys as they were before the rotary embedding.
+
+    Raises:
+        ConfigError: if the temperature is not above 0.
     """
 
     scaled: bool = True
     temperature: float = 1.0
     rotated: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < float("inf"):
+            raise ConfigError(f"temperature={self.temperature} does not divide scores. Use a number above 0.")
 
     @property
     def is_the_models(self) -> bool:
@@ -218,6 +225,8 @@ class Check:
 
 def check(inside: LayerInside, head: int, *, rows: Selection = None) -> Check:
     """Lay the recomputed steps beside the model's own numbers, every head of the layer for the rows asked for.
+
+    Of a head that the pass silenced (``ablate``) the recomputed output is what it would have been.
 
     Args:
         inside: the layer.

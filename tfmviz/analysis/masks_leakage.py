@@ -19,7 +19,8 @@ from tfmviz.models import Model
 from tfmviz.nn import Mask, parse
 from tfmviz.text import Token
 
-_OTHERS = ("a", "b", "x", "7", "one", "sea", "water")
+# Characters of two, three and four bytes among them, for models that read bytes.
+_OTHERS = ("a", "b", "x", "7", "one", "sea", "water", "é", "ж", "語", "あ", "🌊", "🚀")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

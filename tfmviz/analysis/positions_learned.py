@@ -5,43 +5,21 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.models import Model, ScratchModel
+from tfmviz.models import HuggingFaceModel, Model, ScratchModel
 
 _TABLES = ("position_embeddings.weight", "wpe.weight", "embed_positions.weight")
 
 
 def learned(model: Model) -> Float[Tensor, "n d_model"] | None:
-    """The learned position vectors, one row a position.
-
-    Args:
-        model: one of ours is asked for its table; of a pretrained one the weights' file is read again, the table alone.
+    """The learned position vectors of a loaded model, one row a position.
 
     Returns:
         float32 on the CPU; None where order gets in by another way, such as rotation or a bias.
-
-    Raises:
-        TfmvizError: if the weights of a pretrained model are no longer where they were.
     """
     if isinstance(model, ScratchModel):
         return _own(model)
-    from safetensors import safe_open
-
-    from tfmviz.models.checkpoint import inspect
-    from tfmviz.models.sources import locate
-
-    found = locate(model.name, allow_local=True, allow_download=False)
-    if found.path.suffix.lower() == ".gguf":
-        return None  # the models that come so are Llama's kin, which turn their queries and keys
-    checkpoint = inspect(found.path)
-    name = next((name for name in sorted(checkpoint.names) if name.endswith(_TABLES)), None)
-    if name is None:
-        return None
-    for path in checkpoint.weights:
-        with safe_open(path, framework="pt") as file:
-            if name in file.keys():  # noqa: SIM118 - a file, not a dict
-                table = file.get_tensor(name).float()
-                return _rows(table, model)
-    return None
+    table = model.weight(_TABLES) if isinstance(model, HuggingFaceModel) else None
+    return None if table is None else _rows(table, model)
 
 
 def _own(model: ScratchModel) -> Float[Tensor, "n d_model"] | None:

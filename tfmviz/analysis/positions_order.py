@@ -79,7 +79,15 @@ def order(tokens: Sequence[Token], seed: int = 0) -> tuple[SchemeOnText, ...]:
         TextTooLong: if there are more than 512 tokens.
     """
     if len(tokens) > LONGEST:
-        raise TextTooLong(len(tokens), LONGEST, tokens[LONGEST - 1].start, model="the small model of this picture")
+        last = tokens[LONGEST - 1]
+        raise TextTooLong(
+            len(tokens),
+            LONGEST,
+            last.start,
+            model="the small model of this picture",
+            part="pair" if last.segment else "text",
+            together=any(token.segment for token in tokens),
+        )
     ids = torch.tensor([token.id for token in tokens]) % VOCABULARY
     shuffled = torch.randperm(len(ids), generator=torch.Generator().manual_seed(seed))
     return tuple(_measured(scheme, ids, shuffled, seed) for scheme in SCHEMES)

@@ -106,6 +106,12 @@ class HuggingFaceModel(Model):
         }
         return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
 
+    def weight(self, endings: tuple[str, ...]) -> Tensor | None:
+        """The first weight whose name ends in one of these, float32 on the CPU; None where there is none."""
+        found = (weight for name, weight in self._module.named_parameters() if f".{name}".endswith(endings))
+        weight = next(found, None)
+        return None if weight is None else weight.detach().float().cpu()
+
     def look_inside(
         self,
         stack: str,

@@ -183,6 +183,8 @@ class InputMaker:
             raise ConfigError(
                 f"pad_to={pad_to:,} is more than the {self._max_tokens:,} tokens that {self._name} takes."
             )
+        if side not in (None, "left", "right"):
+            raise ConfigError(f"pad_side={side!r} is not a side. Use 'left' or 'right', or leave it out.")
         tokenizer = self._tokenizer
         # GPT-2 and others have no padding token: any will do, because padding is hidden
         pad_id = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None), 0)

@@ -34,6 +34,8 @@ def positions(selection: Selection, length: int, *, what: str) -> Tensor:
         return torch.arange(length)[selection] if (selection.step or 1) > 0 else _backwards(selection, length)
     index = torch.as_tensor(selection).detach().cpu()
     index = index.reshape(-1)
+    if index.is_floating_point() and index.numel():
+        raise OutOfRange(f"{what} {float(index[0]):g} was asked for. Positions are whole numbers.")
     if index.dtype == torch.bool:
         index = index.nonzero().reshape(-1)
     index = index.to(torch.int64)

@@ -98,6 +98,8 @@ class AttentionStack:
             uint8 [layers, heads, <=size, <=size], the largest weight in each block, 255 = 1; zeros for layers without
             attention.
         """
+        if size < 1:
+            raise OutOfRange(f"size={size} blocks were asked for. Ask for 1 or more.")
         n_rows = -(-len(self.query_tokens) // block_length(len(self.query_tokens), size))
         n_cols = -(-len(self.key_tokens) // block_length(len(self.key_tokens), size))
         out = torch.zeros(self.n_layers, self.n_heads, n_rows, n_cols, dtype=torch.uint8)
@@ -124,6 +126,8 @@ class AttentionStack:
         chosen = [layer for layer in chosen if layer.has_attention]
         if not chosen:
             raise NoAttention("None of these layers has attention to average.")
+        if heads is not None and len(heads) == 0:
+            raise OutOfRange("No head was given to average. Name at least one, or leave heads out for all of them.")
         rows = positions(rows, len(self.query_tokens), what="row")
         cols = positions(cols, len(self.key_tokens), what="column")
         total, count = torch.zeros(rows.numel(), cols.numel()), 0
@@ -134,6 +138,8 @@ class AttentionStack:
 
     def strongest(self, layer: int, head: int, k: int = 10) -> tuple[Link, ...]:
         """The ``k`` links of most weight in one head, strongest first."""
+        if k < 1:
+            raise OutOfRange(f"k={k} links were asked for. Ask for 1 or more.")
         source, n_keys = self.layer(layer), self.layer(layer).n_keys
         values, places = torch.zeros(0), torch.zeros(0, dtype=torch.int64)
         first_row = 0

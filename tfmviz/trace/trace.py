@@ -107,6 +107,8 @@ class Trace:
             UnsupportedModel: if the model foretells nothing.
             OutOfRange: if there is no prediction at ``position``.
         """
+        if k < 1:
+            raise OutOfRange(f"k={k} tokens were asked for. Ask for 1 or more.")
         told = self.predictions
         if told is None:
             raise UnsupportedModel(f"{self.model} has no vocabulary head, so it predicts no tokens.")

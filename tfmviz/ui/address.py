@@ -90,8 +90,15 @@ def settle_number(key: str, low: float, high: float, default: float, *, what: st
     except ValueError:
         number = float("nan")
     if low <= number <= high:
-        return None
+        if number.is_integer() or not all(isinstance(bound, int) for bound in (low, high, default)):
+            return None
+        return f"The address asks for {what} {echo(wanted)}. Only whole numbers count: showing {int(number):,}."
     return f"The address asks for {what} {echo(wanted)}. It goes from {low:g} to {high:g}: showing {default:g}."
+
+
+def counted(what: str, count: int) -> str:
+    """How many of something there are, and their numbers: "6 layers, 0 to 5", or "1 layer, 0"."""
+    return f"{count} {what}s, 0 to {count - 1}" if count > 1 else f"{count} {what}, 0"
 
 
 def settle_switch(key: str, *, what: str) -> str | None:

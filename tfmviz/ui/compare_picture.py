@@ -57,7 +57,7 @@ def _one_side(side: Side, notes: Notes) -> Head:
     mark = "●" if letter == "A" else "○"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"**{mark} {letter}** {display.markdown(side.name)}")
-        first = pickers.START.get(side.model.name.removeprefix("scratch-"), (0, 0))
+        first = pickers.start_of(side.model.name)
         layer = _pick(letter, "layer", stack.n_layers, first[0], notes)
         head = _pick(letter, "head", stack.n_heads, first[1], notes)
     reachable = side.traced.reachable[stack.name]
@@ -79,7 +79,7 @@ def _one_side(side: Side, notes: Notes) -> Head:
 def _pick(letter: Letter, what: str, count: int, default: int, notes: Notes) -> int:
     options, key = list(range(count)), KEYS[letter][what]
     default = min(default, count - 1)
-    among = f"Model {letter} has {count} {what}s, 0 to {count - 1}"
+    among = f"Model {letter} has {address.counted(what, count)}"
     notes.add(address.settle(key, options, default, what=what, among=among))
     value = st.selectbox(
         f"{what.capitalize()} of {letter}", options, index=default, key=key, bind="query-params", width=104

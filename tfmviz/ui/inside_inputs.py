@@ -63,7 +63,7 @@ class Changes:
 def place(trace: Trace, model: str, notes: Notes) -> Place:
     """Which stack, layer and head."""
     stack = pickers.stack_name(trace, notes)
-    layer, head = pickers.START.get(model, (0, 0))
+    layer, head = pickers.start_of(model)
     chosen = _number("layer", trace[stack].n_layers, layer, notes)
     heads = max(trace[stack].layer(chosen).n_heads, 1)
     return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes))
@@ -75,7 +75,7 @@ def _number(what: str, count: int, default: int, notes: Notes) -> int:
     if st.session_state.get(what) == pickers.MEAN or address.asked(what) == pickers.MEAN:
         notes.add(f"A mean over every {what} has no steps of its own: showing {what} {default}.")
         st.session_state[what] = default
-    among = f"There are {count} {what}s, 0 to {count - 1}"
+    among = f"{'There are' if count > 1 else 'There is'} {address.counted(what, count)}"
     notes.add(address.settle(what, options, default, what=what, among=among))
     value = st.selectbox(
         what.capitalize(), options, index=options.index(default), key=what, bind="query-params", width=92

@@ -60,9 +60,14 @@ def _first_stack(trace: Trace) -> str:
     return "cross" if "cross" in trace.stacks else next(iter(trace.stacks))
 
 
+def start_of(model: str) -> tuple[int, int]:
+    """Layer and head to open a model with. Ours with pretrained weights have the same heads as those that they copy."""
+    return START.get(model) or START.get(model.removeprefix("scratch-"), (0, 0))
+
+
 def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
     """Which layer and which head."""
-    layer, head = START.get(model, (0, 0))
+    layer, head = start_of(model)
     return HeadChoice(
         layer=_pick("layer", stack.n_layers, layer, notes), head=_pick("head", stack.n_heads, head, notes)
     )
@@ -71,7 +76,7 @@ def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
 def _pick(what: str, count: int, default: int, notes: Notes) -> int | None:
     options: list[int | str] = [MEAN, *range(count)]
     default = min(default, count - 1)
-    among = f"This model has {count} {what}s, 0 to {count - 1}, and their {MEAN}"
+    among = f"This model has {address.counted(what, count)}, and their {MEAN}"
     notes.add(address.settle(what, options, default, what=what, among=among))
     value = st.selectbox(
         what.capitalize(), options, index=options.index(default), key=what, bind="query-params", width=104

@@ -57,7 +57,7 @@ def _picture(view: str, request: TraceRequest, line: loading.Line) -> None:
         DRAW.get(view, positions_schemes.sinusoids)(request, line)
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
         line.say("")
-        errors.show(error)
+        errors.show(error, request=request)
 
 
 def theory() -> None:

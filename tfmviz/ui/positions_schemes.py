@@ -87,7 +87,7 @@ def rotary(request: TraceRequest, line: loading.Line) -> None:
         pairs = number("Pairs in a head", "pairs", 1, 128, 32, notes)
         base = _base(notes)
         trained = number("Trained length", "trained", 16, 8192, 2048, notes, 16)
-        factor = number("Longer by a factor of", "factor", 1, 16, 4, notes)
+        factor = number("Longer by a factor", "factor", 1, 16, 4, notes)
         position = number("Position", "position", 0, 8192, 5, notes)
     notes.say(notices)
     made = {

@@ -106,7 +106,7 @@ def _keep_button(trainer: Trainer) -> None:
 
     def keep() -> None:
         steps = trainer.snapshot_steps
-        wanted = st.session_state.get("step", steps[-1])
+        wanted = st.session_state.get("step_shown", steps[-1])
         training_session.keep(trainer, min(steps, key=lambda kept: (abs(kept - wanted), kept)))
 
     st.button("Keep this step", key="keep", icon=":material/add:", on_click=keep, help="Put it on your list of models.")

@@ -88,9 +88,9 @@ def _step(trainer: Trainer, progress: Progress) -> int:
     """
     steps = trainer.snapshot_steps
     follow = st.session_state.setdefault("follow", True)
-    if follow or "step" not in st.session_state:
-        st.session_state["step"] = steps[-1]
-    wanted = st.session_state["step"] = min(st.session_state["step"], trainer.settings.n_steps)
+    if follow or "step_shown" not in st.session_state:
+        st.session_state["step_shown"] = steps[-1]
+    wanted = st.session_state["step_shown"] = min(st.session_state["step_shown"], trainer.settings.n_steps)
     label, last = "Step that is shown", trainer.settings.n_steps
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if follow and training_session.phase(progress) == "under way":
@@ -98,7 +98,7 @@ def _step(trainer: Trainer, progress: Progress) -> int:
             help_ = "It moves by itself. Switch Follow off to scrub back in time."
             st.slider(label, 0, last, key="step_followed", disabled=True, help=help_)
         else:
-            wanted = st.slider(label, 0, last, key="step", on_change=_let_go, help="Scrub back in time.")
+            wanted = st.slider(label, 0, last, key="step_shown", on_change=_let_go, help="Scrub back in time.")
         st.toggle("Follow", key="follow", help="Show the latest step as the training goes on.")
     return min(steps, key=lambda kept: (abs(kept - wanted), kept))
 
