@@ -175,11 +175,11 @@ class Atlas {
     this.awaited = { click, until: performance.now() + ANSWER_MS };
     this.stage.schedule();
     this.say();
-    if (this.feed) {
-      bringHead(this.feed, place, { dark: this.theme.dark, stillWanted: () => same(place, this.chosen) });
-    }
+    const isChosen = () => same(place, this.chosen);
     // Numbered, so that choosing a head again counts when a picker has moved on in between.
-    this.send?.("selected", [place.layer, place.head, click]);
+    const tell = () => isChosen() && this.send?.("selected", [place.layer, place.head, click]);
+    if (this.feed) bringHead(this.feed, place, { dark: this.theme.dark, isChosen }).then(tell);
+    else tell();
   }
 
   /** Python says which head is selected. While a click is on its way, an older answer must not move the ring back. */

@@ -4,19 +4,34 @@ import { readArrays, readHeader } from "./payload.js";
 import { readMap } from "./token_map_model.js";
 import { parseColour, readScale } from "./theme.js";
 
+// Streamlit hears of a click once the map is painted, for the page that it sends then keeps the browser busy for a third
+// of a second. If the map has not come by now, it hears of it all the same.
+const PATIENCE_MS = 150;
+
 /**
  * Ask the server for one head's map and put it into the map that shows; see tfmviz/ui/head_feed.py.
  *
  * Nothing here is needed: where it fails, the page that Streamlit sends a moment later has the same map.
  *
- * @param stillWanted whether the head is still the chosen one when the answer comes.
+ * @param isChosen whether the head is still the chosen one when the answer comes.
+ * @returns a promise that is kept once the map is painted, or will not be soon.
  */
-export async function bringHead(feed, { layer, head }, { dark, stillWanted }) {
+export function bringHead(feed, place, options) {
+  const brought = fetchHead(feed, place, options).then(() => new Promise((done) => afterPaint(done)));
+  return Promise.race([brought, new Promise((done) => setTimeout(done, PATIENCE_MS))]);
+}
+
+/** The frame that shows what has just been drawn is painted after its callbacks; a task behind it comes after that. */
+function afterPaint(done) {
+  requestAnimationFrame(() => setTimeout(done));
+}
+
+async function fetchHead(feed, { layer, head }, { dark, isChosen }) {
   try {
     const response = await fetch(`${feed}/${layer}/${head}`);
     if (!response.ok) return;
     const data = new Uint8Array(await response.arrayBuffer());
-    if (!stillWanted()) return;
+    if (!isChosen()) return;
     const header = readHeader(data);
     document.dispatchEvent(new CustomEvent("tfmviz:head", { detail: { key: header.key, data } }));
     intoPlotly(header, readArrays(data, header), dark);
