@@ -99,6 +99,7 @@ def test_ready_says_layers_heads_and_tokens(open_atlas: Open) -> None:
 def test_version_changes_with_the_numbers_and_only_with_them(open_atlas: Open) -> None:
     page = open_atlas()
     before = host(page).get_attribute("data-version")
+    page.wait_for_selector('[data-test-script-state="notRunning"]')  # a click on a page that still runs may get lost
     page.get_by_role("button", name="again").click()
     expect(said(page)).to_contain_text("run 2")
     assert host(page).get_attribute("data-version") == before
