@@ -156,6 +156,7 @@ def test_a_click_leaves_the_atlas_as_it_was_sent(explore: Open) -> None:
     version = page.locator(".st-key-atlas [data-version]").get_attribute("data-version")
     click_head(page, 1, 2)
     wait_for_map(page, "L1 H2")
+    page.wait_for_function("() => location.search.includes('layer=1')")  # the page has been drawn again by now
     assert page.locator(".st-key-atlas [data-version]").get_attribute("data-version") == version
 
 
