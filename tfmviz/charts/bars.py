@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from tfmviz.charts.curves_layout import MONO, Panel, layout
+from tfmviz.charts.curves_layout import Panel, layout
+from tfmviz.charts.fonts import MONO
 from tfmviz.charts.palette import Palette, palette
 from tfmviz.charts.stage_map import LONGEST_LABEL
 from tfmviz.errors import ConfigError

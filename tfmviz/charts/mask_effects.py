@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from tfmviz.charts.curves_layout import MONO, SANS
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.palette import Palette, palette, plotly_scale
 from tfmviz.errors import ConfigError
 from tfmviz.text import display

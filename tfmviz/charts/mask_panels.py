@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tfmviz.charts.fonts import MONO
 from tfmviz.charts.mask_hatch import hatch
 from tfmviz.charts.palette import Palette, palette, plotly_scale
 from tfmviz.errors import ConfigError
@@ -22,7 +23,6 @@ Show = Literal["allowed", "weights", "difference"]
 SHOWS: tuple[Show, ...] = get_args(Show)
 CELLS = 64  # rows and columns of a panel; longer texts are drawn in blocks
 HEIGHT = 268
-_MONO = "IBM Plex Mono, ui-monospace, Menlo, Consolas, monospace"
 CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
 
 
@@ -141,7 +141,7 @@ def _bar(colours: Palette, ticks: Sequence[float]) -> dict[str, Any]:
         "outlinewidth": 0,
         "tickvals": list(ticks),
         "ticktext": [f"{'+' if tick > 0 and ticks[0] < 0 else ''}{tick:g}".replace("-", "−") for tick in ticks],
-        "tickfont": {"size": 10, "color": colours.faint, "family": _MONO},
+        "tickfont": {"size": 10, "color": colours.faint, "family": MONO},
     }
 
 
@@ -158,7 +158,7 @@ def _layout(
         "height": HEIGHT,
         "dragmode": False,
         "hoverlabel": {
-            "font": {"family": _MONO, "size": 13, "color": colours.ink},
+            "font": {"family": MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,
             "bordercolor": colours.faint,
             "namelength": -1,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from tfmviz.charts.curves_layout import MONO, SANS, EndLabel, Panel, end_labels, layout
+from tfmviz.charts.curves_layout import EndLabel, Panel, end_labels, layout
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.palette import Palette, palette, plotly_scale
 from tfmviz.errors import ConfigError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from tfmviz.charts.curves_layout import MONO, SANS
+from tfmviz.charts.fonts import MONO, SANS
 from tfmviz.charts.map_layout import colour_bar
 from tfmviz.charts.mask_hatch import hatch
 from tfmviz.charts.palette import Palette, palette, plotly_scale

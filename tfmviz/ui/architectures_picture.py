@@ -103,7 +103,7 @@ def _all_heads(shown: Mapping[Kind, Shown], name: str, choice: HeadChoice | None
         selected=selected,
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
-        visible=None if reachable.all() else reachable,
+        visible=reachable,
         max_height=ATLAS_HEIGHT,
         key=f"atlas_{name.replace('-', '_')}",
         on_change=partial(_select, name),

@@ -67,7 +67,7 @@ def _one_side(side: Side, notes: Notes) -> Head:
         selected=(layer, head),
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(at) for at in range(stack.n_layers)],
-        visible=None if reachable.all() else reachable,
+        visible=reachable,
         max_height=ATLAS_HEIGHT,
         key=f"atlas_{letter.lower()}",
         on_change=partial(select, letter),

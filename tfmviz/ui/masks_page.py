@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfmviz.ui import address, cache, errors, inputs, loading, masks_effects, masks_jobs, masks_panels
+from tfmviz.ui import cache, errors, inputs, loading, masks_effects, masks_jobs, masks_panels, pickers
 from tfmviz.ui.address import Notes
 from tfmviz.ui.masks_jobs import PaddedRequest
 from tfmviz.ui.requests import TraceRequest
@@ -36,16 +36,7 @@ def draw(request: TraceRequest) -> None:
         request: the sidebar's.
     """
     line, notes, notices = loading.Line(st.container(key="line")), Notes(), st.container()
-    notes.add(address.settle("mask_view", VIEWS, VIEWS[0], what="view", among=f"There are {', '.join(VIEWS)}"))
-    view = st.segmented_control(
-        "View",
-        VIEWS,
-        default=VIEWS[0],
-        key="mask_view",
-        bind="query-params",
-        required=True,
-        label_visibility="collapsed",
-    )
+    view = pickers.view("mask_view", VIEWS, notes)
     notes.say(notices)
     try:
         model = _model(request, line)

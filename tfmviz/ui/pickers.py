@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,20 @@ class PictureOptions:
     hide_special: bool
     threshold: float
     more: tuple[HeadChoice, ...]
+
+
+def view(key: str, views: Sequence[str], notes: Notes) -> str:
+    """Which of a page's views to show; the first one to begin with."""
+    notes.add(address.settle(key, views, views[0], what="view", among=f"There are {', '.join(views)}"))
+    return st.segmented_control(
+        "View",
+        views,
+        default=views[0],
+        key=key,
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
 
 
 def stack_name(trace: Trace, notes: Notes) -> str:

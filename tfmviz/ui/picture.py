@@ -112,7 +112,7 @@ def _all_heads(picture: Picture) -> None:
         selected=(-1 if choice.layer is None else choice.layer, -1 if choice.head is None else choice.head),
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
-        visible=None if reachable.all() else reachable,
+        visible=reachable,
         feed=head_feed.address(_shown(picture)),
         key="atlas",
         on_change=pickers.select_head,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from tfmviz.ui import address, errors, loading, positions_jobs, positions_schemes, positions_text
+from tfmviz.ui import errors, loading, pickers, positions_jobs, positions_schemes, positions_text
 from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import TraceRequest
 
@@ -30,16 +30,7 @@ def draw(request: TraceRequest) -> None:
         request: the sidebar's.
     """
     line, notes, notices = loading.Line(st.container(key="line")), Notes(), st.container()
-    notes.add(address.settle("position_view", VIEWS, VIEWS[0], what="view", among=f"There are {', '.join(VIEWS)}"))
-    view = st.segmented_control(
-        "View",
-        VIEWS,
-        default=VIEWS[0],
-        key="position_view",
-        bind="query-params",
-        required=True,
-        label_visibility="collapsed",
-    )
+    view = pickers.view("position_view", VIEWS, notes)
     notes.say(notices)
     _picture(view, request, line)
 

@@ -152,7 +152,7 @@ def _heads(traced: Traced) -> tuple[HeadView, HeadChoice]:
         selected=(-1 if choice.layer is None else choice.layer, -1 if choice.head is None else choice.head),
         roles=_roles(stack),
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
-        visible=None if reachable.all() else reachable,
+        visible=reachable,
         max_height=300,
         key="atlas",
         on_change=pickers.select_head,
