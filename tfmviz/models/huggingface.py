@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -59,6 +59,7 @@ class HuggingFaceModel(Model):
             accepts=self._accepts,
             n_embeddings=self._module.get_input_embeddings().num_embeddings,
         )
+        self.end_id = self._inputs.end_id
         self._shape = pass_shape(self._module, has_head=self._has_head)
         self.d_model = self._shape.d_model
         with torch.inference_mode():
@@ -66,6 +67,16 @@ class HuggingFaceModel(Model):
             self._stacks = stack_shapes(self._module, first.tensors, name)
         main = self._stacks.get("self") or self._stacks["decoder"]
         self.n_layers, self.n_heads, self.n_kv_heads = main.n_layers, main.n_heads, main.n_kv_heads
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[Any]:
+        """See :meth:`Model.exclusive`."""
+        with self._lock, torch.inference_mode():
+            yield self._module
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """See :meth:`Model.text_of`."""
+        return self._inputs.text_of(ids)
 
     def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:
         """See :meth:`Model.tokenize`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -62,6 +63,11 @@ class InputMaker:
         self._accepts = accepts
         self._n_embeddings = n_embeddings
         self._target_mode = threading.Lock()
+        self.end_id: int | None = tokenizer.eos_token_id
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The text that vocabulary numbers stand for; special tokens by their names."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """Tokens of a text and perhaps its second sentence, however long.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfmviz.models.catalog import Kind
 from tfmviz.text import Token
@@ -29,6 +31,7 @@ class Model(ABC):
         max_tokens: the most tokens it takes, special tokens included; None where nothing limits them.
         device: where it computes: "cpu", "cuda:0", "mps".
         n_parameters: its weights, shared ones counted once.
+        end_id: the token with which it ends a text; None where it has none.
     """
 
     name: str
@@ -40,6 +43,15 @@ class Model(ABC):
     max_tokens: int | None
     device: str
     n_parameters: int
+    end_id: int | None
+
+    @abstractmethod
+    def exclusive(self) -> AbstractContextManager[Any]:
+        """The torch module itself, in inference mode, with nobody else running it meanwhile: for a single pass."""
+
+    @abstractmethod
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The text that vocabulary numbers stand for, in one piece; special tokens by their names."""
 
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:

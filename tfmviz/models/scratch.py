@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -51,6 +53,18 @@ class ScratchModel(Model):
         self.max_tokens = texts.max_tokens
         self.device = str(self._device)
         self.n_parameters = sum(weight.numel() for weight in module.parameters())
+        self.end_id = texts.end_id
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[AnyTransformer]:
+        """See :meth:`Model.exclusive`. Attention is computed in the model's own form."""
+        with self._lock, torch.inference_mode():
+            use_form(self.module, self.module.config.attention_form)
+            yield self.module
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """See :meth:`Model.text_of`."""
+        return self._texts.text_of(ids)
 
     def tokenize(self, text: str, pair: str | None = None, target: str | None = None) -> tuple[Token, ...]:
         """See :meth:`Model.tokenize`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from tfmviz.errors import ConfigError
@@ -78,6 +79,10 @@ class ByteText(InputMaker):
         if pair:
             raise ConfigError(f"{self._name} reads one text, so a second sentence cannot be given.")
         return _encoding(text, start=not self._ends, end=self._ends)
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """See :meth:`InputMaker.text_of`; up to ``<end>``."""
+        return BYTES.text(ids)
 
     def _encode_as_target(self, target: str) -> Encoding:
         return _encoding(target, start=False, end=False)
