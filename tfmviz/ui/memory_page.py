@@ -15,6 +15,8 @@ from tfmviz.ui.requests import TraceRequest
 # first looked at: a visitor of one view does not wait for what the others need.
 VIEWS = {
     "bytes": "tfmviz.ui.memory_bytes",
+    "cache": "tfmviz.ui.memory_cache",
+    "padding": "tfmviz.ui.memory_padding",
 }
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "memory.md"
 
