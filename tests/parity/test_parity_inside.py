@@ -177,6 +177,31 @@ def test_queries_before_rotation_are_the_projection_s_output(smollm2: Model) -> 
     assert (back - inside.unrotated[0]).abs().max() <= 1e-4
 
 
+@pytest.mark.parametrize("name", ["minilm", "scratch-dates", "scratch-smollm2"])
+def test_one_pass_gives_the_trace_and_the_layer(name: str, request: pytest.FixtureRequest) -> None:
+    """The trace is the one that is made without looking, and the layer the one that a second pass shows."""
+    model = real(name, request)
+    alone = model.trace(TEXTS[0], hidden_states=True)
+    stack = list(alone.stacks)[-1]
+    layer = alone[stack].n_layers - 1
+    seen = model.trace(TEXTS[0], hidden_states=True, inside=(stack, layer))
+    module = model._module if hasattr(model, "_module") else model.module
+    handle = module.register_forward_hook(lambda *_: pytest.fail("the model was run again"))
+    inside = seen.inside(layer, stack)
+    handle.remove()
+    again = alone.inside(layer, stack)
+    assert inside.residual is not None
+    assert again.residual is not None
+    assert torch.equal(inside.heads, again.heads)
+    assert torch.equal(inside.residual.after, again.residual.after)
+    assert torch.equal(inside.source.value, again.source.value)
+    for one, other in zip(alone[stack].layers, seen[stack].layers, strict=True):
+        assert torch.equal(one.source.query, other.source.query)
+        assert other.source.value is None
+    assert seen.memory == alone.memory
+    assert all(torch.equal(a, b) for a, b in zip(alone.hidden_states, seen.hidden_states, strict=True))
+
+
 def test_a_trace_keeps_no_values(smollm2: Model) -> None:
     trace = smollm2.trace(TEXTS[0])
     trace.inside(0)

@@ -14,15 +14,15 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from tfmviz.errors import NoAttention, OutOfRange, UnknownMask
+from tfmviz.errors import OutOfRange, UnknownMask
 from tfmviz.models.inputs import InputMaker, ModelInputs
 from tfmviz.models.limits import max_tokens
 from tfmviz.models.loading import Loaded
 from tfmviz.models.memory import predicted_bytes, room_for
-from tfmviz.models.model import Ablation, Model
+from tfmviz.models.model import Ablation, Model, Place
 from tfmviz.models.shapes import pass_shape, stack_shapes
 from tfmviz.text import Token, vocabulary_text
-from tfmviz.trace import AttentionStack, Capture, LayerInside, MemoryUse, Predictions, Trace, capture
+from tfmviz.trace import AttentionStack, Capture, MemoryUse, Predictions, Trace, capture
 
 # Which tokens are the rows and the columns of a stack: those of the text, or the decoder's.
 _SIDES = {"self": (0, 0), "encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
@@ -95,20 +95,26 @@ class HuggingFaceModel(Model):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
+        inside: Place | None = None,
     ) -> Trace:
         """See :meth:`Model.trace`."""
         self._check_mask(mask)
         self._check_ablation(ablate)
+        if inside is not None:
+            self._check_layer(*inside)
         inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
         positions = self._predicted_positions(inputs)
-        needed = self._needed_bytes(inputs, len(positions), hidden_states=hidden_states)
+        keeps_more = hidden_states or inside is not None
+        needed = self._needed_bytes(inputs, len(positions), hidden_states=keeps_more)
         room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
         with self._lock, room, torch.inference_mode():
-            seen, logits = self._run(inputs, positions, ablate, hidden_states)
+            seen, logits = self._run(inputs, positions, ablate, hidden_states, inside)
         predictions = None
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._decode)
         made = self._trace((text, pair, target), inputs, seen, predictions)
+        if inside is not None and seen.inside is not None:
+            made = replace(made, looked_into={inside: seen.inside})
         given: dict[str, Any] = {
             "pad_to": pad_to,
             "ablate": ablate,
@@ -122,37 +128,6 @@ class HuggingFaceModel(Model):
         found = (weight for name, weight in self._module.named_parameters() if f".{name}".endswith(endings))
         weight = next(found, None)
         return None if weight is None else weight.detach().float().cpu()
-
-    def look_inside(
-        self,
-        stack: str,
-        layer: int,
-        *,
-        text: str,
-        pair: str | None = None,
-        target: str | None = None,
-        mask: str | None = None,
-        pad_to: int | None = None,
-        ablate: Ablation = (),
-        pad_side: Literal["left", "right"] | None = None,
-        hide_padding: bool = True,
-    ) -> LayerInside:
-        """See :meth:`Model.look_inside`."""
-        self._check_mask(mask)
-        self._check_ablation(ablate)
-        self._check_layer(stack, layer)
-        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
-        positions = self._predicted_positions(inputs)
-        needed = self._needed_bytes(inputs, len(positions), hidden_states=True)
-        room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
-        with self._lock, room, torch.inference_mode():
-            seen, _ = self._run(inputs, positions, ablate, hidden_states=False, inside=(stack, layer))
-        if seen.inside is None:
-            raise NoAttention(
-                f"Layer {layer} of {self.name} ({seen.stacks[stack][layer].status}) does not hand out its queries, "
-                "keys and values one by one, so its steps cannot be shown. Explore shows its weights."
-            )
-        return seen.inside
 
     def _check_mask(self, mask: str | None) -> None:
         if mask is not None:
@@ -211,7 +186,7 @@ class HuggingFaceModel(Model):
         positions: tuple[int, ...],
         ablate: Ablation,
         hidden_states: bool,
-        inside: tuple[str, int] | None = None,
+        inside: Place | None,
     ) -> tuple[Capture, Tensor | None]:
         """The pass, and the logits [p, vocabulary] at ``positions``. The head never works on all n positions."""
         tensors = dict(inputs.tensors)

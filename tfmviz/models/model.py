@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
+from tfmviz.errors import NoAttention
 from tfmviz.models.catalog import Kind
 from tfmviz.text import Token
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tfmviz.trace import LayerInside, Trace
 
 Ablation = tuple[tuple[int, int], ...]
+# A layer of a stack.
+Place = tuple[str, int]
 
 
 class Model(ABC):
@@ -78,6 +81,7 @@ class Model(ABC):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
+        inside: Place | None = None,
     ) -> Trace:
         """Run the model on a text and keep where every head looked.
 
@@ -91,17 +95,17 @@ class Model(ABC):
             hidden_states: also keep what leaves each layer.
             pad_side: where the padding goes; None for the tokenizer's own side.
             hide_padding: whether the model is told which tokens are padding; False lets it read them like any other.
+            inside: ``(stack, layer)``: also look closely at this layer, for ``Trace.inside`` to have it at hand.
 
         Raises:
             EmptyText: if nothing is left of the text once tokenized.
             TextTooLong: if it has more tokens than the model takes; says where to cut it.
             UnknownMask: if the model cannot run under this mask.
             NotEnoughMemory: if the pass is predicted not to fit.
-            OutOfRange: if a pair of ``ablate`` names no head of this model.
+            OutOfRange: if ``ablate`` or ``inside`` names what this model does not have.
             ConfigError: if the arguments do not go together.
         """
 
-    @abstractmethod
     def look_inside(
         self,
         stack: str,
@@ -128,3 +132,20 @@ class Model(ABC):
             NoAttention: if the layer has no attention, or is not known from queries, keys and values.
             EmptyText, TextTooLong, UnknownMask, NotEnoughMemory, ConfigError: as for :meth:`trace`.
         """
+        made = self.trace(
+            text,
+            pair,
+            target,
+            mask=mask,
+            pad_to=pad_to,
+            ablate=ablate,
+            pad_side=pad_side,
+            hide_padding=hide_padding,
+            inside=(stack, layer),
+        )
+        if (stack, layer) not in made.looked_into:
+            raise NoAttention(
+                f"Layer {layer} of {self.name} ({made[stack].status(layer)}) does not hand out its queries, keys and "
+                "values one by one, so its steps cannot be shown. Explore shows its weights."
+            )
+        return made.looked_into[stack, layer]

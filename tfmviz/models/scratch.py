@@ -14,17 +14,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.errors import NoAttention, OutOfRange
+from tfmviz.errors import OutOfRange
 from tfmviz.models.inputs import ModelInputs
 from tfmviz.models.memory import room_for
-from tfmviz.models.model import Ablation, Model
+from tfmviz.models.model import Ablation, Model, Place
 from tfmviz.models.scratch_inside import InsideRecording
 from tfmviz.models.scratch_pass import ScratchPass
 from tfmviz.models.scratch_record import TraceRecording
 from tfmviz.models.scratch_text import ByteText, PretrainedText
 from tfmviz.nn import AnyTransformer, StackName, parse, use_form
 from tfmviz.text import Token
-from tfmviz.trace import AttentionStack, LayerInside, MemoryUse, Predictions, Trace
+from tfmviz.trace import AttentionStack, MemoryUse, Predictions, Trace
 
 _FIRST_STACK: dict[str, StackName] = {"encoder": "self", "decoder": "self", "encoder-decoder": "encoder"}
 
@@ -83,6 +83,7 @@ class ScratchModel(Model):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
+        inside: Place | None = None,
     ) -> Trace:
         """See :meth:`Model.trace`. In an encoder-decoder ``mask`` takes the place of both stacks' own masks, and
         ``ablate`` names heads of the encoder.
@@ -90,11 +91,14 @@ class ScratchModel(Model):
         rule = None if mask is None else parse(mask)
         heads = self._heads(ablate)
         inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device, hide_padding=hide_padding)
-        run = ScratchPass(self.module, inputs, rule, heads, TraceRecording(hidden_states=hidden_states))
+        recording = self._recording(inside, hidden_states=hidden_states)
+        run = ScratchPass(self.module, inputs, rule, heads, recording)
+        if inside is not None:
+            self._check_layer(*inside, run)
         positions = self._predicted_positions(inputs)
-        needed = run.needed_bytes(n_logits=len(positions), hidden_states=hidden_states)
+        needed = run.needed_bytes(n_logits=len(positions), hidden_states=hidden_states or inside is not None)
         room = room_for(needed, self._device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
-        with self._lock, room, torch.inference_mode():
+        with self._lock, room, torch.inference_mode(), recording.followed():
             use_form(self.module, run.form)
             last = run()
             logits = self.module.logits(last[:, list(positions)])[0].float().cpu() if positions else None
@@ -102,6 +106,8 @@ class ScratchModel(Model):
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._texts.spell)
         made = self._trace((text, pair, target), run, last, predictions)
+        if inside is not None and (found := recording.result()) is not None:
+            made = replace(made, looked_into={inside: found})
         given: dict[str, Any] = {
             "mask": mask,
             "pad_to": pad_to,
@@ -111,36 +117,10 @@ class ScratchModel(Model):
         }
         return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
 
-    def look_inside(
-        self,
-        stack: str,
-        layer: int,
-        *,
-        text: str,
-        pair: str | None = None,
-        target: str | None = None,
-        mask: str | None = None,
-        pad_to: int | None = None,
-        ablate: Ablation = (),
-        pad_side: Literal["left", "right"] | None = None,
-        hide_padding: bool = True,
-    ) -> LayerInside:
-        """See :meth:`Model.look_inside`."""
-        rule = None if mask is None else parse(mask)
-        heads = self._heads(ablate)
-        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device, hide_padding=hide_padding)
-        recording = InsideRecording(self.module, stack, layer)
-        run = ScratchPass(self.module, inputs, rule, heads, recording)
-        self._check_layer(stack, layer, run)
-        needed = run.needed_bytes(n_logits=0, hidden_states=True)
-        room = room_for(needed, self._device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
-        with self._lock, room, torch.inference_mode(), recording.followed():
-            use_form(self.module, run.form)
-            run()
-        found = recording.result()
-        if found is None:
-            raise NoAttention(f"Layer {layer} of {self.name} made no attention call in this pass.")
-        return found
+    def _recording(self, inside: Place | None, *, hidden_states: bool) -> TraceRecording:
+        if inside is None:
+            return TraceRecording(hidden_states=hidden_states)
+        return InsideRecording(self.module, inside, hidden_states=hidden_states)
 
     def _check_layer(self, stack: str, layer: int, run: ScratchPass) -> None:
         if stack not in run.lengths():

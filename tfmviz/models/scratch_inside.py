@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from torch import Tensor, nn
+from torch import nn
 
+from tfmviz.models.model import Place
 from tfmviz.models.scratch_record import TraceRecording
-from tfmviz.nn import AttentionRecord, StackName
+from tfmviz.nn import AttentionRecord
 from tfmviz.trace import LayerAttention, LayerInside
 from tfmviz.trace.aftermath import Aftermath
 
@@ -17,27 +18,25 @@ class InsideRecording(TraceRecording):
 
     Args:
         module: the transformer.
-        stack: of the layer.
-        layer: from 0.
+        place: stack and layer.
+        hidden_states: whether to keep the residual stream of the whole pass too.
     """
 
-    def __init__(self, module: nn.Module, stack: str, layer: int) -> None:
-        super().__init__(hidden_states=False)
-        self._wanted = (stack, layer)
+    def __init__(self, module: nn.Module, place: Place, *, hidden_states: bool) -> None:
+        super().__init__(hidden_states=hidden_states)
+        self._wanted = place
         self._aftermath = Aftermath(module)
         self._found: LayerAttention | None = None
 
     def add_attention(self, record: AttentionRecord) -> None:
         """See :class:`Recording`."""
+        super().add_attention(record)
         if (record.stack, record.layer) == self._wanted:
             self._found = self.layer_of(record, keep_value=True)
             self._aftermath.begin(record.output.transpose(1, 2))
 
-    def add_hidden(self, stack: StackName, x: Tensor) -> None:
-        """See :class:`Recording`; the stream is taken where the layer's output is added to it."""
-
     def followed(self) -> AbstractContextManager[None]:
-        """Listen while the pass runs."""
+        """Listen while the pass runs; the stream is taken where the layer's output is added to it."""
         return self._aftermath.followed()
 
     def result(self) -> LayerInside | None:

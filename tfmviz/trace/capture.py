@@ -73,10 +73,13 @@ def capture(
     with known.lock, torch.no_grad():
         if (ablate or inside) and not known.reach:
             _run(known, module, inputs, options)  # where the heads are is known after one pass
-        keep_value = keep_value or inside is not None
-        passes = _run(known, module, inputs, options, ablate=ablate, keep_value=keep_value, inside=inside)
+        keeps: dict[str, Any] = {"keep_value": keep_value or inside is not None, "inside": inside}
+        passes = _run(known, module, inputs, options, ablate=ablate, **keeps)
+    stacks = passes.stacks()
+    if inside is not None and not keep_value:  # only the layer looked into needs its values
+        stacks = {name: tuple(layer.without_value() for layer in layers) for name, layers in stacks.items()}
     return Capture(
-        stacks=passes.stacks(),
+        stacks=stacks,
         output=_main_output(passes.output),
         hidden_states=_hidden_states(passes.output) if hidden_states else {},
         inside=passes.inside,

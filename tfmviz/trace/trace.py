@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -49,6 +49,7 @@ class Trace:
         hidden_states: [layers + 1] of [n, d_model] of ``tokens``, on request.
         target_hidden_states: the same of ``target_tokens``.
         predictions: what the model foretells; None for a model without a vocabulary to speak.
+        looked_into: by stack and layer: what was looked at closely in the same pass.
         revisit: looks closely at a layer of a stack, in one more pass; holds the model. None where the model is gone.
     """
 
@@ -64,6 +65,7 @@ class Trace:
     hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     target_hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     predictions: Predictions | None = None
+    looked_into: Mapping[tuple[str, int], LayerInside] = field(default_factory=dict)
     revisit: Callable[[str, int], LayerInside] | None = None
 
     def __getitem__(self, name: str) -> AttentionStack:
@@ -79,7 +81,8 @@ class Trace:
     def inside(self, layer: int, stack: str | None = None) -> LayerInside:
         """One layer in full: values, the heads' outputs, output projection and residual stream.
 
-        None of this is kept by a trace: the model reads the text once more.
+        A trace keeps this of the layer that ``Model.trace`` was asked to look into; for any other the model reads the
+        text once more.
 
         Args:
             layer: from 0.
@@ -91,6 +94,8 @@ class Trace:
         """
         name = next(iter(self.stacks)) if stack is None else stack
         self[name].layer(layer)
+        if (name, layer) in self.looked_into:
+            return self.looked_into[name, layer]
         if self.revisit is None:
             raise NoAttention("The model of this trace has been let go, so its layers cannot be looked into any more.")
         return self.revisit(name, layer)

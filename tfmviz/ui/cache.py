@@ -7,6 +7,7 @@ text that they did not type themselves.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -101,19 +102,26 @@ def model_job(request: ModelRequest) -> Job[Model]:
     return _models.ask(request, make)
 
 
-def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
-    """The job that runs one forward pass, or that has run it."""
+def trace_job(request: TraceRequest, model: Model, run: Callable[[], Trace] | None = None) -> Job[Traced]:
+    """The job that runs one forward pass, or that has run it.
+
+    Args:
+        request: what is asked for.
+        model: the model.
+        run: makes the trace, for a page that wants more of the same pass.
+    """
 
     def make(job: Job[Traced]) -> Traced:
         job.report(Step(what="Running the model"))
-        return overviewed(model.trace(request.text, pair=request.pair, target=request.target))
+        return overviewed(run() if run else model.trace(request.text, pair=request.pair, target=request.target))
 
     return _traces.ask(request, make)
 
 
 def overviewed(trace: Trace) -> Traced:
     """A trace with what the atlas shows of it."""
-    trace = replace(trace, revisit=None)  # holds the model, and a kept trace must not keep that too
+    # The model, and what a page keeps elsewhere, must not be kept here too.
+    trace = replace(trace, revisit=None, looked_into={})
     overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
     reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
     return Traced(trace=trace, overviews=overviews, reachable=reachable)

@@ -13,6 +13,7 @@ from tfmviz.ui import address, pickers
 from tfmviz.ui.address import Notes
 
 if TYPE_CHECKING:
+    from tfmviz.models import Model
     from tfmviz.text import Token
     from tfmviz.trace import AttentionStack, Trace
 
@@ -67,6 +68,16 @@ def place(trace: Trace, model: str, notes: Notes) -> Place:
     chosen = _number("layer", trace[stack].n_layers, layer, notes)
     heads = max(trace[stack].layer(chosen).n_heads, 1)
     return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes))
+
+
+def likely_place(model: Model) -> tuple[str, int]:
+    """The stack and layer that :func:`place` will give, as far as they can be told before the pass."""
+    stack = "self"
+    if model.kind == "encoder-decoder":
+        stack = st.session_state.get("stack") or address.asked("stack") or "cross"
+    first, _ = pickers.start_of(model.name)
+    layer = st.session_state.get("layer", address.asked("layer"))
+    return stack, int(layer) if str(layer).isdecimal() else min(first, model.n_layers - 1)
 
 
 def _number(what: str, count: int, default: int, notes: Notes) -> int:

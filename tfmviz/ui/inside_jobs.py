@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tfmviz.errors import OutOfRange
 from tfmviz.ui import cache
 from tfmviz.ui.requests import TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
-    from tfmviz.trace import LayerInside
+    from tfmviz.models import Model
+    from tfmviz.trace import LayerInside, Trace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +33,28 @@ class InsideRequest:
 _layers: Shelf[InsideRequest, LayerInside] = Shelf(
     budget=250_000_000, most=64, weigh=lambda inside: inside.nbytes, workers=2, name="inside"
 )
+
+
+def trace_job(request: TraceRequest, model: Model, place: tuple[str, int]) -> Job[cache.Traced]:
+    """The pass behind the page, which looks into the layer that will be shown too: one pass in place of two.
+
+    Args:
+        request: the pass.
+        model: the model.
+        place: the stack and layer that will be shown, as far as that can be told before the pass.
+    """
+
+    def run() -> Trace:
+        text, pair, target = request.text, request.pair, request.target
+        try:
+            made = model.trace(text, pair=pair, target=target, inside=place)
+        except OutOfRange:
+            return model.trace(text, pair=pair, target=target)
+        for (stack, layer), inside in made.looked_into.items():
+            _layers.put(InsideRequest(trace=request, stack=stack, layer=layer), inside)
+        return made
+
+    return cache.trace_job(request, model, run)
 
 
 def inside_job(request: InsideRequest) -> Job[LayerInside]:

@@ -63,7 +63,8 @@ def _traced(request: TraceRequest, line: loading.Line, body: st.delta_generator.
     model = loading.wait(job, line, quiet_s=0 if first else loading.QUIET_S)
     if inputs.lacks_a_box(model.kind):
         st.rerun()
-    traced = loading.wait(cache.trace_job(request, model), line)
+    place = inside_inputs.likely_place(model)
+    traced = loading.wait(inside_jobs.trace_job(request, model, place), line)
     if skeleton is not None:
         skeleton.empty()
     return traced

@@ -91,6 +91,13 @@ class Shelf(Generic[K, V]):
         self._pool.submit(self._run, key, job, make)
         return job
 
+    def put(self, key: K, made: V) -> None:
+        """Keep what was made elsewhere, beside something else."""
+        with self._lock:
+            self._kept[key] = made
+            self._kept.move_to_end(key)
+            self._trim()
+
     def peek(self, key: K) -> V | None:
         """What is on the shelf under ``key``, without making it."""
         with self._lock:
@@ -114,10 +121,9 @@ class Shelf(Generic[K, V]):
                 self._making.pop(key, None)
             job.future.set_exception(error)
             return
+        self.put(key, made)
         with self._lock:
             self._making.pop(key, None)
-            self._kept[key] = made
-            self._trim()
         job.future.set_result(made)
 
     def _trim(self) -> None:
