@@ -33,6 +33,10 @@ class UnreadableText(TfmvizError):
         )
 
 
+class UnreadableFile(TfmvizError):
+    """A file that holds no text that can be told: too large, not a text, or in an encoding that it does not name."""
+
+
 class TextTooLong(TfmvizError):
     """A text with more tokens than the model takes.
 

@@ -33,7 +33,7 @@ async function fetchHead(feed, { layer, head }, { dark, isChosen }) {
     const data = new Uint8Array(await response.arrayBuffer());
     if (!isChosen()) return;
     const header = readHeader(data);
-    document.dispatchEvent(new CustomEvent("tfmviz:head", { detail: { key: header.key, data } }));
+    document.dispatchEvent(new CustomEvent("tfmviz:head", { detail: { key: header.key, kind: header.kind, data } }));
     intoPlotly(header, readArrays(data, header), dark);
   } catch (error) {
     console.debug("tfmviz: the map comes with the page", error);

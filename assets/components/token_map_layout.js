@@ -1,6 +1,6 @@
 // Where the parts of a map sit, and which of its cells show. CSS pixels; cells are numbers that may have fractions.
 
-const STRIP = 92; // title, legend and scale above the map
+export const STRIP = 92; // title, legend and scale above the map
 const AXIS_TITLE = 24;
 const LABEL_GAP = 6;
 const RIGHT = 12;
@@ -105,11 +105,27 @@ export class Viewport {
     };
   }
 
-  /** Where a cell is in the picture. */
-  box({ row, col }) {
+  /** Where a cell is in the picture, or a rectangle of them. */
+  box({ row, col, rows = 1, cols = 1 }) {
     const { plot } = this.layout;
     const [width, height] = [this.cellWidth, this.cellHeight];
-    return { x: plot.left + (col - this.x) * width, y: plot.top + (row - this.y) * height, width, height };
+    const [x, y] = [plot.left + (col - this.x) * width, plot.top + (row - this.y) * height];
+    return { x, y, width: cols * width, height: rows * height };
+  }
+
+  /** First and one past the last of the rows and columns that show, whole or in part. */
+  get shown() {
+    const { cols, rows } = this.layout;
+    const past = (from, count) => Math.min(count, Math.ceil(from + count / this.zoom - 1e-9));
+    const [top, left] = [Math.floor(this.y), Math.floor(this.x)];
+    return { top, left, bottom: past(this.y, rows), right: past(this.x, cols) };
+  }
+
+  /** Bring a cell to the middle, at least `size` pixels large. */
+  goTo({ row, col }, size) {
+    const { cols, rows } = this.layout;
+    this.set(Math.max(this.zoom, (this.zoom * size) / Math.min(this.cellWidth, this.cellHeight)), 0, 0);
+    this.set(this.zoom, col + 0.5 - cols / this.zoom / 2, row + 0.5 - rows / this.zoom / 2);
   }
 
   /**
@@ -126,9 +142,9 @@ export class Viewport {
     const ticks = [];
     for (let index = Math.ceil(Math.max(0, from - 1) / step) * step; index < count; index += step) {
       const near = lit >= 0 && index !== lit && shown(lit) && Math.abs(index - lit) * cell < room;
-      if (index !== lit && shown(index) && !near) ticks.push({ index, at: middle(index), lit: false });
+      if (index !== lit && shown(index) && !near) ticks.push({ index, at: middle(index), lit: false, step });
     }
-    if (lit >= 0 && shown(lit)) ticks.push({ index: lit, at: middle(lit), lit: true });
+    if (lit >= 0 && shown(lit)) ticks.push({ index: lit, at: middle(lit), lit: true, step });
     return ticks;
   }
 }

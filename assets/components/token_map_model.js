@@ -1,11 +1,17 @@
 // The numbers of one map as the browser keeps them: weights, colours as steps of a byte, and who may look where.
 
 /** Weights of shape (rows, cols), row by row. `open` is 1 where the query may look; null if it may everywhere. */
-export function readMap(header, { weights, steps, spans, bits }) {
+export function readMap(header, arrays) {
   const { rows, cols, query, keys, title, note, scaled } = header;
   const labels = { query, key: keys ?? query };
-  const open = spans ? openFromSpans(spans, rows, cols) : bits ? openFromBits(bits, rows * cols) : null;
+  const { weights, steps } = arrays;
+  const open = readOpen(arrays, rows, cols);
   return { rows, cols, labels, title, note, scaled, weights, open, steps: stepsOf(weights, steps, open) };
+}
+
+/** 1 where the query may look, row by row; null where it may everywhere. */
+export function readOpen({ spans, bits }, rows, cols) {
+  return spans ? openFromSpans(spans, rows, cols) : bits ? openFromBits(bits, rows * cols) : null;
 }
 
 /** 0 to 255 for the scale, 0 where masked. Rows that were scaled come with 1 for none and 255 for their largest. */

@@ -1,14 +1,16 @@
 // Draws a map: cells, hatching, axes, legend and scale, and the cross through the lit cell.
 
 import { characters } from "./fit_text.js";
-import { HATCH_PERIOD, paintCells } from "./token_map_cells.js";
+import { HATCH_PERIOD } from "./token_map_cells.js";
 import { TICK_ROOM } from "./token_map_layout.js";
 
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 export class MapPainter {
-  constructor(fitter) {
+  /** `paintCells` fills a canvas with the cells that show. */
+  constructor(fitter, paintCells) {
     this.fitter = fitter;
+    this.paintCells = paintCells;
     this.cells = document.createElement("canvas");
     this.reset();
   }
@@ -37,7 +39,7 @@ export class MapPainter {
     if (this.cellsOf !== wanted) {
       this.cells.width = Math.max(1, Math.round(width * ratio));
       this.cells.height = Math.max(1, Math.round(height * ratio));
-      paintCells(this.cells.getContext("2d", { alpha: false }), view);
+      this.paintCells(this.cells.getContext("2d", { alpha: false }), view);
       this.cellsOf = wanted;
     }
     context.drawImage(this.cells, left, top, width, height);
@@ -81,9 +83,11 @@ export class MapPainter {
     context.textBaseline = "middle";
     const flat = !down && !layout.upright;
     const room = flat ? layout.plot.width / layout.cols : TICK_ROOM;
-    for (const { index, at, lit: bold } of viewport.ticks(side, room, lit ? (down ? lit.row : lit.col) : -1)) {
+    for (const { index, at, lit: bold, step } of viewport.ticks(side, room, lit ? (down ? lit.row : lit.col) : -1)) {
       context.font = labelFont(theme, false);
-      const { shown } = this.fitter.fit(context, labels[index], most[side]);
+      // Of a long text every hundredth token says little, and its number where one is.
+      const text = model.numbered && step > 1 && !bold ? String(index) : labels[index];
+      const { shown } = this.fitter.fit(context, text, most[side]);
       context.font = labelFont(theme, bold);
       if (down) write(context, shown, left - 6, top + at, 0, "right");
       else if (flat) write(context, shown, left + at, top + height + 12, 0, "center");

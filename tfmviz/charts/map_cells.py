@@ -61,16 +61,17 @@ def shown_cells(
     return _without_special(whole) if hide_special else whole
 
 
-def row_steps(weights: NDArray[np.float32]) -> NDArray[np.uint8]:
+def row_steps(weights: NDArray[np.float32], largest: NDArray[np.float32] | None = None) -> NDArray[np.uint8]:
     """Each weight relative to the largest of its row, in 255 steps: 1 is no weight, 255 the largest, 0 stays free.
 
     Args:
         weights: shape (q, k).
+        largest: shape (q,), the largest weight of each row, where these are only some of its columns.
 
     Returns:
         Shape (q, k).
     """
-    largest = weights.max(axis=1, keepdims=True, initial=0)
+    largest = weights.max(axis=1, initial=0)[:, None] if largest is None else largest[:, None]
     share = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)
     return (1 + np.round(share * 254)).astype(np.uint8)
 

@@ -48,7 +48,8 @@ def head_lines(
         query_tokens: tokens of the rows.
         key_tokens: tokens of the columns; the same object as ``query_tokens`` for self-attention.
         threshold: what the links were picked with; said on the picture.
-        visible: bool, shape (q, k); the keys that a touched query may not look at are hatched.
+        visible: the keys that a touched query may not look at are hatched: bool, shape (q, k), or int32 runs of them
+            as ``visible_spans`` gives, for texts whose table would be large.
         hide_special: leave out special tokens and padding.
         hidden_share: with ``hide_special``, the share of attention that they hold; said on the picture.
         max_height: CSS pixels after which the picture scrolls.
@@ -59,7 +60,7 @@ def head_lines(
     """
     _check(links, heads, query_tokens, key_tokens, visible)
     same = key_tokens is query_tokens or tuple(key_tokens) == tuple(query_tokens)
-    spans = np.zeros((0, 3), dtype=np.int32) if visible is None else visible_spans(visible)
+    spans = _spans(visible)
     kept = ~np.array([token.is_padding for token in query_tokens], dtype=bool)[links.query]
     header: dict[str, Any] = {
         "key": key,
@@ -88,6 +89,12 @@ def head_lines(
     )
 
 
+def _spans(visible: np.ndarray | None) -> np.ndarray:
+    if visible is None:
+        return np.zeros((0, 3), dtype=np.int32)
+    return visible_spans(visible) if visible.dtype == bool else visible
+
+
 def _described(tokens: Sequence[Token]) -> dict[str, list[Any]]:
     """What a chip needs: text with visible blanks, flags, the word it is part of."""
     return {
@@ -113,5 +120,5 @@ def _check(
     sizes = (len(query_tokens), len(key_tokens))
     if len(links.query) and (int(links.query.max()) >= sizes[0] or int(links.key.max()) >= sizes[1]):
         raise ValueError(f"a link outside of {sizes[0]} queries x {sizes[1]} keys")
-    if visible is not None and visible.shape != sizes:
+    if visible is not None and visible.dtype == bool and visible.shape != sizes:
         raise ValueError(f"the mask has shape {visible.shape} for {sizes[0]} queries x {sizes[1]} keys")

@@ -87,13 +87,14 @@ def message(
         ConfigError: if the shapes do not agree.
     """
     drawn = shown_cells(weights, visible, query_tokens, key_tokens, hide_special=hide_special)
-    queries, keys = _labels(drawn.query_tokens), _labels(drawn.key_tokens)
+    queries, keys = labels(drawn.query_tokens), labels(drawn.key_tokens)
     arrays: dict[str, np.ndarray] = {"weights": drawn.weights}
     if row_scaled:
         arrays["steps"] = row_steps(drawn.weights)
     if drawn.visible is not None and not drawn.visible.all():
-        arrays |= _mask(drawn.visible)
+        arrays |= mask(drawn.visible)
     header: dict[str, Any] = {
+        "kind": "cells",
         "key": key,
         "title": title,
         "note": drawn.note,
@@ -108,11 +109,12 @@ def message(
     return pack(header, **arrays)
 
 
-def _labels(tokens: Sequence[Token]) -> list[str]:
+def labels(tokens: Sequence[Token]) -> list[str]:
+    """The tokens' texts as axes write them, blanks visible."""
     return [label(token, _LONGEST) for token in tokens]
 
 
-def _mask(visible: np.ndarray) -> dict[str, np.ndarray]:
+def mask(visible: np.ndarray) -> dict[str, np.ndarray]:
     """The cells that may be looked at, as runs where those are few, else one bit each: never over an eighth of a byte.
 
     Bits run through the rows in order, the first cell in a byte's highest bit.

@@ -1,15 +1,20 @@
-"""One head's map straight to the browser: a click shows it before Streamlit has drawn the page again.
+"""One head's map straight to the browser, and the cells of a long text's map as one zooms in.
 
 A click on the atlas starts a rerun of the page's fragment, and the browser works a third of a second on what comes
 back. Beside it the atlas asks for the one thing that the visitor waits for. What it gets is what the rerun then sends,
 so nothing depends on it: an answer that says "not found" only means that the map comes a little later.
+
+The map of a long text is sent as maxima of blocks. Which cells it shows is known in the browser alone, so it asks for
+them here, some thousand at a time.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -18,9 +23,13 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tfmviz.components.token_map import message
-from tfmviz.errors import TfmvizError
-from tfmviz.ui import cache
+from tfmviz.analysis.long_head import LongHead, goes_whole
+from tfmviz.components.long_map import cells_message
+from tfmviz.components.long_map import message as blocks_message
+from tfmviz.components.token_map import message as map_message
+from tfmviz.errors import OutOfRange, TfmvizError
+from tfmviz.ui import cache, long_views
+from tfmviz.ui.pickers import MEAN
 from tfmviz.ui.requests import HeadChoice, TraceRequest
 from tfmviz.ui.server import HEADS
 
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
 # Pictures that the browser may ask about: a few for each visitor, the least recently drawn forgotten first.
 MOST = 1024
 _MINE = "head_feed"
+# Layer and head, then first and one past the last row and column.
+_CELLS = re.compile(rf"({MEAN}|\d{{1,6}})/({MEAN}|\d{{1,6}})/(\d{{1,9}})-(\d{{1,9}})/(\d{{1,9}})-(\d{{1,9}})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,31 +85,64 @@ def address(shown: Shown) -> str:
     return f"{HEADS}/{ticket}"
 
 
+def cells_address(feed: str, choice: HeadChoice) -> str:
+    """Where the cells of one head of a picture are had from; ``feed`` is the picture's :func:`address`."""
+    return f"{feed}/{_named(choice.layer)}/{_named(choice.head)}"
+
+
 def head(request: Request) -> Response:
-    """Answer with the message that :func:`tfmviz.components.token_map.token_map` would send; 404 where it cannot."""
+    """Answer with what the page would send for the head's map; 404 where it cannot."""
+    ticket, choice = (
+        request.path_params["ticket"],
+        HeadChoice(layer=request.path_params["layer"], head=request.path_params["head"]),
+    )
+    return _answer(ticket, lambda shown, traced: _map_message(traced, shown, choice, f"{HEADS}/{ticket}"))
+
+
+def cells(request: Request) -> Response:
+    """Answer with exact cells of a long text's map, :func:`tfmviz.components.long_map.cells_message`; 404 likewise."""
+    asked = request.path_params
+    found = _CELLS.fullmatch("/".join(asked[name] for name in ("layer", "head", "rows", "cols")))
+    if found is None:
+        return Response(status_code=HTTPStatus.NOT_FOUND)
+    layer, head, *span = found.groups()
+    choice = HeadChoice(**{name: None if at == MEAN else int(at) for name, at in (("layer", layer), ("head", head))})
+    rows, cols = slice(int(span[0]), int(span[1])), slice(int(span[2]), int(span[3]))
+    return _answer(asked["ticket"], lambda shown, traced: _cells_message(traced, shown, choice, rows, cols))
+
+
+def _answer(ticket: str, make: Callable[[Shown, cache.Traced], bytes]) -> Response:
     with _lock:
-        shown = _tickets.get(request.path_params["ticket"])
+        shown = _tickets.get(ticket)
     traced = cache.kept(shown.request) if shown else None
     if shown is None or traced is None:
         return Response(status_code=HTTPStatus.NOT_FOUND)
-    choice = HeadChoice(layer=request.path_params["layer"], head=request.path_params["head"])
     try:
-        body = _message(traced, shown, choice)
-    except TfmvizError:  # a layer without attention, or a head that is not there: the page says so
+        body = make(shown, traced)
+    except TfmvizError:  # a layer without attention, or a head or a cell that is not there: the page says so
         return Response(status_code=HTTPStatus.NOT_FOUND)
     return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
 
-def _message(traced: cache.Traced, shown: Shown, choice: HeadChoice) -> bytes:
+def _map_message(traced: cache.Traced, shown: Shown, choice: HeadChoice, feed: str) -> bytes:
     from tfmviz.analysis.head_view import head_view
 
-    view = head_view(traced.trace[shown.stack], choice.layer, choice.head, shown.part, shown.window)
-    return message(
-        view.weights,
-        view.visible,
-        view.query_tokens,
-        view.key_tokens,
-        title=choice.name,
-        row_scaled=shown.row_scaled,
-        hide_special=shown.hide_special,
-    )
+    stack = traced.trace[shown.stack]
+    drawn = {"title": choice.name, "row_scaled": shown.row_scaled, "hide_special": shown.hide_special}
+    if goes_whole(stack, choice.layer, choice.head, shown.part):
+        view = long_views.view(shown.request, stack, shown.part, choice, shown.row_scaled, shown.hide_special)
+        return blocks_message(view, cells=cells_address(feed, choice), **drawn)
+    view = head_view(stack, choice.layer, choice.head, shown.part, shown.window)
+    return map_message(view.weights, view.visible, view.query_tokens, view.key_tokens, **drawn)
+
+
+def _cells_message(traced: cache.Traced, shown: Shown, choice: HeadChoice, rows: slice, cols: slice) -> bytes:
+    stack = traced.trace[shown.stack]
+    if not goes_whole(stack, choice.layer, choice.head, shown.part):
+        raise OutOfRange(f"{choice.name} is looked at through a window.")
+    whole = LongHead.of(stack, choice.layer, choice.head, shown.part, hide_special=shown.hide_special)
+    return cells_message(whole.rectangle(rows, cols), row_scaled=shown.row_scaled)
+
+
+def _named(number: int | None) -> str:
+    return MEAN if number is None else str(number)

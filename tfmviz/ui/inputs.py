@@ -15,6 +15,7 @@ from tfmviz.models.sources import offered
 from tfmviz.ui import address, cache, training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.samples import samples
+from tfmviz.ui.upload import upload_box
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 # Servers read a request line of 16 kB and no more: a longer text would make a link that nobody can open.
@@ -64,6 +65,7 @@ def text_box() -> str:
         width="stretch",
         icon=":material/menu_book:",
     )
+    upload_box()
     return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent import futures
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,18 +12,20 @@ import streamlit as st
 from tfmviz.analysis.head_roles import role_of_weights
 from tfmviz.analysis.head_view import HeadView, Part, has_pair, head_view
 from tfmviz.analysis.links import hidden_share, strongest_links
+from tfmviz.analysis.long_head import goes_whole
+from tfmviz.analysis.long_links import left_out
 from tfmviz.charts import head_map
 from tfmviz.components.atlas import atlas, atlas_notes
 from tfmviz.components.head_lines import MOST_HEADS, head_lines
 from tfmviz.components.token_map import token_map
 from tfmviz.errors import NoAttention
-from tfmviz.text import Token
 from tfmviz.text.display import label
-from tfmviz.ui import cache, head_feed, pickers, reading
+from tfmviz.ui import cache, head_feed, long_picture, pickers, reading
 from tfmviz.ui.address import Notes
 from tfmviz.ui.requests import HeadChoice, TraceRequest
 
 if TYPE_CHECKING:
+    from tfmviz.analysis.long_view import LongView
     from tfmviz.trace import AttentionStack
     from tfmviz.ui.cache import Traced
 
@@ -47,8 +48,9 @@ class Picture:
         name: the stack's name.
         choice: the head, or the average.
         part: which sentence looks at which.
-        window: first row and column, in a long text.
+        window: first row and column, where a long text is looked at through a window.
         options: the switches.
+        whole: a long text is shown whole, in blocks.
     """
 
     request: TraceRequest
@@ -58,6 +60,7 @@ class Picture:
     part: Part
     window: tuple[int, int]
     options: pickers.PictureOptions
+    whole: bool
 
     @property
     def stack(self) -> AttentionStack:
@@ -78,16 +81,21 @@ def draw(request: TraceRequest) -> None:
         picture = _controls(request, traced, notes)
     notes.say(notices)
     left, right = st.columns([11, 9], gap="medium")
+    feed = head_feed.address(_shown(picture))
     with left:
-        _all_heads(picture)
+        _all_heads(picture, feed)
         words = st.container()
     try:
-        view = picture.view(picture.choice)
+        view = long_picture.view(picture) if picture.whole else picture.view(picture.choice)
     except NoAttention as error:
         right.info(str(error), icon=":material/block:")
         return
     with right.container(key="map"):
-        _one_head(view, picture)
+        if isinstance(view, HeadView):
+            _one_head(view, picture)
+            long_picture.say_if_windowed(picture)
+        else:
+            long_picture.draw_map(view, picture, feed)
     _lines(view, picture)
     with words:
         _words(view, picture)
@@ -98,12 +106,22 @@ def _controls(request: TraceRequest, traced: Traced, notes: Notes) -> Picture:
     stack = traced.trace[name]
     choice = pickers.head_choice(stack, request.model.name, notes)
     part = pickers.part_choice(notes) if has_pair(stack.query_tokens) else "all"
-    window = pickers.window(stack, part, notes)
+    whole = goes_whole(stack, choice.layer, choice.head, part)
+    window = (0, 0) if whole else pickers.window(stack, part, notes)
     options = pickers.picture_options(stack, notes)
-    return Picture(request=request, traced=traced, name=name, choice=choice, part=part, window=window, options=options)
+    return Picture(
+        request=request,
+        traced=traced,
+        name=name,
+        choice=choice,
+        part=part,
+        window=window,
+        options=options,
+        whole=whole,
+    )
 
 
-def _all_heads(picture: Picture) -> None:
+def _all_heads(picture: Picture, feed: str) -> None:
     stack, choice = picture.stack, picture.choice
     reachable = picture.traced.reachable[picture.name]
     atlas(
@@ -113,7 +131,7 @@ def _all_heads(picture: Picture) -> None:
         n_kv_heads=stack.n_kv_heads,
         statuses=[stack.status(layer) for layer in range(stack.n_layers)],
         visible=reachable,
-        feed=head_feed.address(_shown(picture)),
+        feed=feed,
         key="atlas",
         on_change=pickers.select_head,
     )
@@ -163,34 +181,35 @@ def _one_head(view: HeadView, picture: Picture) -> None:
     )
 
 
-def _lines(view: HeadView, picture: Picture) -> None:
+def _lines(view: HeadView | LongView, picture: Picture) -> None:
     options = picture.options
     chosen = [picture.choice, *(more for more in options.more if more != picture.choice)][:MOST_HEADS]
+    if not isinstance(view, HeadView):
+        long_picture.draw_lines(picture, chosen, MOST_LINES)
+        return
     weights = np.stack([view.weights, *(picture.view(more).weights for more in chosen[1:])])
-    left_out = _left_out(view.key_tokens, options.hide_special)
-    rows = ~_left_out(view.query_tokens, options.hide_special)
+    hidden = left_out(view.key_tokens, options.hide_special)
+    rows = ~left_out(view.query_tokens, options.hide_special)
     head_lines(
-        strongest_links(weights, options.threshold, MOST_LINES, keep_queries=rows, keep_keys=~left_out),
+        strongest_links(weights, options.threshold, MOST_LINES, keep_queries=rows, keep_keys=~hidden),
         heads=[one.name for one in chosen],
         query_tokens=view.query_tokens,
         key_tokens=view.key_tokens,
         threshold=options.threshold,
         visible=view.visible,
         hide_special=options.hide_special,
-        hidden_share=hidden_share(weights, left_out, rows) if options.hide_special else None,
+        hidden_share=hidden_share(weights, hidden, rows) if options.hide_special else None,
         key="head_lines",
     )
 
 
-def _left_out(tokens: Sequence[Token], hide_special: bool) -> np.ndarray:
-    """Tokens that get no line: padding always, special tokens on request."""
-    return np.array([token.is_padding or (hide_special and token.is_special) for token in tokens], dtype=bool)
-
-
-def _words(view: HeadView, picture: Picture) -> None:
+def _words(view: HeadView | LongView, picture: Picture) -> None:
     import torch
 
-    role = role_of_weights(torch.from_numpy(view.weights), view.query_tokens, view.key_tokens)
+    if isinstance(view, HeadView):
+        role = role_of_weights(torch.from_numpy(view.weights), view.query_tokens, view.key_tokens)
+    else:
+        role = long_picture.role(picture)
     trace = picture.traced.trace
     # One element: each one on the page costs the browser a few milliseconds at every click.
     st.markdown(

@@ -11,6 +11,7 @@ from tfmviz.ui.requests import HeadChoice
 from tfmviz.ui.samples import Sample, of_text
 
 if TYPE_CHECKING:
+    from tfmviz.analysis.long_view import LongView
     from tfmviz.trace import AttentionStack
     from tfmviz.trace.memory import MemoryUse
 
@@ -59,7 +60,7 @@ def head_sentence(choice: HeadChoice, role: HeadRole) -> str:
     return f"{who}: {_many(role.share)} tokens {does}, mean weight {_two(role.weight)}. Look for {shape}."
 
 
-def paragraph(role: HeadRole, view: HeadView, choice: HeadChoice, part: Part, hide_special: bool) -> str:
+def paragraph(role: HeadRole, view: HeadView | LongView, choice: HeadChoice, part: Part, hide_special: bool) -> str:
     """*What you see*: the current picture in at most 60 words, as Markdown."""
     words = [head_sentence(choice, role)]
     if part != "all":

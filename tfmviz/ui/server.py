@@ -75,11 +75,19 @@ def head(request: Request) -> Response:
     return head_feed.head(request)
 
 
+def cells(request: Request) -> Response:
+    """Exact cells of a long text's map, asked for as one zooms in; in a worker thread, for it computes."""
+    from tfmviz.ui import head_feed
+
+    return head_feed.cells(request)
+
+
 def routes() -> list[BaseRoute]:
     """The routes beside Streamlit's own: ``/health``, ``/heads`` and ``/fonts``."""
     mounts: list[BaseRoute] = [
         Route("/health", health),
         Route(f"/{HEADS}/{{ticket}}/{{layer:int}}/{{head:int}}", head),
+        Route(f"/{HEADS}/{{ticket}}/{{layer}}/{{head}}/{{rows}}/{{cols}}", cells),
     ]
     if FONTS.is_dir():
         mounts.append(Mount("/fonts", StaticFiles(directory=FONTS), name="fonts"))

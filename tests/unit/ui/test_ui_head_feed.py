@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from tfmviz.components.payload import unpack
 from tfmviz.models import Model, load_model
-from tfmviz.ui import cache, head_feed, server
-from tfmviz.ui.requests import ModelRequest, TraceRequest
+from tfmviz.ui import cache, head_feed, long_views, server
+from tfmviz.ui.requests import HeadChoice, ModelRequest, TraceRequest
 
 MODEL = ModelRequest(name="scratch-untrained")
 TEXT = "ab ab ab"
@@ -22,6 +22,7 @@ TEXT = "ab ab ab"
 @pytest.fixture
 def client() -> Iterator[TestClient]:
     cache.clear()
+    long_views.clear()
     st.session_state.pop(head_feed._MINE, None)
     with TestClient(Starlette(routes=server.routes())) as made:
         yield made
@@ -83,3 +84,79 @@ def test_only_so_many_tickets_are_kept(client: TestClient, monkeypatch: pytest.M
     for i in range(9):
         head_feed.address(shown(f"text {i}"))
     assert len(head_feed._tickets) == 3
+
+
+LONG = "abcdefgh " * 90  # a character is a token: 810
+
+
+def test_a_long_text_s_head_comes_as_block_maxima_and_says_where_its_cells_are(
+    client: TestClient, model: Model
+) -> None:
+    cache.traced(shown(LONG).request)
+    where = head_feed.address(shown(LONG))
+    header, arrays = unpack(client.get(f"/{where}/1/2").content)
+    assert (header["kind"], header["block"], header["cells"]) == ("blocks", 2, f"{where}/1/2")
+    weights = model.trace(LONG)["self"].weights(1, 2).numpy()
+    n = len(weights) // 2 * 2
+    maxima = weights[:n, :n].reshape(n // 2, 2, n // 2, 2).max(axis=(1, 3))
+    np.testing.assert_allclose(arrays["maxima"][: n // 2, : n // 2], maxima, atol=1e-6)
+
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 2), (0, None), (None, None)])
+def test_cells_are_the_weights_of_their_rows_and_columns(
+    client: TestClient, model: Model, layer: int | None, head: int | None
+) -> None:
+    cache.traced(shown(LONG).request)
+    where = head_feed.cells_address(head_feed.address(shown(LONG)), HeadChoice(layer=layer, head=head))
+    header, arrays = unpack(client.get(f"/{where}/600-664/500-620").content)
+    stack = model.trace(LONG)["self"]
+    layers = range(stack.n_layers) if layer is None else [layer]
+    heads = range(stack.n_heads) if head is None else [head]
+    expected = np.mean([stack.weights(i, j).numpy() for i in layers for j in heads], axis=0)
+    assert (header["rows"], header["cols"]) == (64, 120)
+    np.testing.assert_allclose(arrays["weights"], expected[600:664, 500:620], atol=1e-6)
+    future = sum(last - first for _, first, last in arrays["spans"])
+    assert future == int((np.arange(600, 664)[:, None] >= np.arange(500, 620)).sum())
+
+
+def test_scaled_cells_reach_the_last_step_only_where_the_row_has_its_largest_weight(
+    client: TestClient, model: Model
+) -> None:
+    cache.traced(shown(LONG).request)
+    where = head_feed.address(shown(LONG, row_scaled=True))
+    _, arrays = unpack(client.get(f"/{where}/1/2/700-720/0-300").content)
+    weights = model.trace(LONG)["self"].weights(1, 2).numpy()[700:720]
+    share = weights[:, :300] / weights.max(axis=1, keepdims=True)
+    np.testing.assert_array_equal(arrays["steps"], 1 + np.round(share * 254))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "heads/guessed/0/0/0-64/0-64",
+        "{where}/0/0/0-64/0-99999",
+        "{where}/0/0/64-64/0-64",
+        "{where}/0/0/64-0/0-64",
+        "{where}/9/0/0-64/0-64",
+        "{where}/all/0/0-64/0-64",
+        "{where}/0/0/-1-64/0-64",
+        "{where}/0/0/0-64/..%2f..%2fetc",
+    ],
+)
+def test_cells_that_are_not_there_are_not_found(client: TestClient, path: str) -> None:
+    cache.traced(shown(LONG).request)
+    where = head_feed.address(shown(LONG))
+    assert client.get(f"/{where}/0/0/0-64/0-64").status_code == 200
+    assert client.get("/" + path.format(where=where)).status_code == 404
+
+
+def test_cells_of_a_trace_that_was_forgotten_are_not_found(client: TestClient) -> None:
+    where = head_feed.address(shown(LONG))
+    assert client.get(f"/{where}/0/0/0-64/0-64").status_code == 404
+    assert cache.kept(shown(LONG).request) is None
+
+
+def test_no_more_cells_are_given_at_once_than_a_screen_has(client: TestClient) -> None:
+    cache.traced(shown(LONG).request)
+    where = head_feed.address(shown(LONG))
+    assert client.get(f"/{where}/0/0/0-811/0-811").status_code == 404

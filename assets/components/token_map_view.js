@@ -1,0 +1,340 @@
+// A map that people look at closely: zoom, pan, keys, a card for the lit cell, a picture to save.
+
+import { element } from "./element.js";
+import { readArrays, readHeader } from "./payload.js";
+import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
+import { Stage } from "./stage.js";
+import { Tooltip } from "./tooltip.js";
+import { TextFitter } from "./fit_text.js";
+import { Viewport, mapLayout } from "./token_map_layout.js";
+import { readMap } from "./token_map_model.js";
+import { paintCells } from "./token_map_cells.js";
+import { MapPainter, labelFont, wrapped } from "./token_map_paint.js";
+import { Gestures } from "./token_map_gestures.js";
+import { saveMap } from "./token_map_save.js";
+import { cellSentence, fillCell } from "./token_map_words.js";
+
+const LONGEST_LABEL = 112; // pixels: sixteen letters
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
+const STEP = 1.5;
+
+/** One head's weights, all of them at hand. A map that has only some extends it; see long_map_view.js. */
+export class TokenMap {
+  constructor(parentElement) {
+    this.host = parentElement.host ?? parentElement;
+    this.root = element("div", { className: "tfmviz map" });
+    parentElement.append(this.root);
+    this.fitter = new TextFitter();
+    this.painter = new MapPainter(this.fitter, this.paintCells);
+    this.viewport = new Viewport();
+    this.hovered = null;
+    this.locked = null;
+    this.focused = null;
+    this.stop = new AbortController();
+    this.build();
+  }
+
+  build() {
+    this.bar = element("div", { className: "bar", parent: this.root });
+    this.buttons = {};
+    for (const [text, label, act] of [
+      ["−", "Zoom out", () => this.zoomStep(1 / STEP)],
+      ["+", "Zoom in", () => this.zoomStep(STEP)],
+      ["Reset", "Show the whole map", () => this.zoomReset()],
+      ["PNG", "Save the map as a PNG file", () => saveMap(this)],
+    ]) {
+      const button = element("button", { text, parent: this.bar, attributes: { type: "button", title: label } });
+      if (text.length < 2) button.setAttribute("aria-label", label);
+      button.addEventListener("click", act, { signal: this.stop.signal });
+      this.buttons[text] = button;
+    }
+    this.field = element("div", {
+      className: "field",
+      parent: this.root,
+      attributes: { role: "application", tabindex: "0", "aria-roledescription": "attention map" },
+    });
+    this.stage = new Stage(this.field, { onResize: (width) => this.layOut(width), onPaint: (c) => this.paint(c) });
+    this.box = element("div", { className: "box", parent: this.field, attributes: { "aria-hidden": "true" } });
+    this.box.hidden = true;
+    this.live = element("div", { className: "unseen", parent: this.root, attributes: { "aria-live": "polite" } });
+    this.tooltip = new Tooltip(this.root);
+    this.gestures = new Gestures(this.field, this, this.stop.signal);
+    const on = (name, listener) => this.field.addEventListener(name, listener, { signal: this.stop.signal });
+    on("keydown", (event) => this.press(event));
+    on("blur", () => this.light({ focused: null }));
+    // A click on the atlas brings the head's map ahead of the page.
+    const isMine = ({ key, kind }) => key === this.key && kind === this.kind;
+    document.addEventListener("tfmviz:head", ({ detail }) => isMine(detail) && this.update(detail), {
+      signal: this.stop.signal,
+    });
+    window.addEventListener("scroll", () => this.tooltip.hide(), { signal: this.stop.signal, capture: true, passive: true });
+  }
+
+  /** What the header of a message for this view says of itself. */
+  get kind() {
+    return "cells";
+  }
+
+  get paintCells() {
+    return paintCells;
+  }
+
+  /** The cell that is read out: where keys stand, else the kept one, else the one under the pointer. */
+  get lit() {
+    const cell = this.focused ?? this.locked ?? this.hovered;
+    return cell && this.extent(cell);
+  }
+
+  /** What is lit where a cell is pointed at: that cell. */
+  extent(cell) {
+    return { ...cell, rows: 1, cols: 1 };
+  }
+
+  /** Take what Python sent. The same version changes nothing; another theme repaints. */
+  update({ data }) {
+    const start = performance.now();
+    const header = readHeader(data);
+    const theme = readTheme(this.host, header.colours);
+    const news = header.version !== this.version;
+    if (!news && theme.id === this.theme?.id) return;
+    const dressed = theme.id !== this.theme?.id;
+    this.theme = theme;
+    dress(this.root, theme);
+    this.scale = readScale(theme.weights);
+    if (news) this.read(header, readArrays(data, header));
+    if (dressed) this.fitter.reset();
+    this.painter.reset();
+    this.layOut(this.stage.available);
+    if (news) performance.measure("tfmviz:token_map", { start });
+    if (dressed) whenFontsCome(theme, () => this.remeasure());
+  }
+
+  read(header, arrays) {
+    const before = this.model;
+    this.version = header.version;
+    this.key = header.key;
+    this.maxHeight = header.max_height;
+    this.model = this.readModel(header, arrays);
+    const { rows, cols, title } = this.model;
+    // Another head of the same text is compared where one is looking; another text starts as a whole.
+    if (before?.rows !== rows || before?.cols !== cols) {
+      this.viewport.reset();
+      this.hovered = this.locked = this.focused = null;
+    }
+    this.name = `1x1x${cols}`;
+    this.field.setAttribute(
+      "aria-label",
+      `Attention of ${title}: ${rows} queries down, ${cols} keys across. Arrow keys move, plus and minus zoom, ` +
+        "0 shows everything, Enter keeps a cell, Escape frees it.",
+    );
+  }
+
+  readModel(header, arrays) {
+    return readMap(header, arrays);
+  }
+
+  /** Pixels above the map, beside title, legend and scale, for lines of a note. */
+  noteRoom(context, width) {
+    context.font = `400 13px ${this.theme.font}`;
+    this.noteLines = wrapped(context, this.model.note, width - 8);
+    this.noteTop = Math.max(35, this.bar.offsetHeight + 8);
+    return this.noteLines.length && this.noteTop - 35 + (this.noteLines.length - 1) * 17;
+  }
+
+  remeasure() {
+    this.fitter.reset();
+    if (this.stage.observed) this.layOut(this.stage.observed);
+  }
+
+  layOut(width) {
+    if (!this.model || !width) return;
+    const { model, theme } = this;
+    const { context } = this.stage;
+    this.most = { query: Math.min(LONGEST_LABEL, Math.round(width * 0.2)), key: LONGEST_LABEL };
+    context.font = labelFont(theme, false);
+    const widest = (side) => {
+      const widths = model.labels[side].map((text) => this.fitter.fit(context, text, this.most[side]).width);
+      return Math.ceil(widths.reduce((largest, next) => Math.max(largest, next), 8));
+    };
+    this.titleRoom = width - this.bar.offsetWidth - 16;
+    this.layout = mapLayout({
+      rows: model.rows,
+      cols: model.cols,
+      width,
+      maxHeight: this.maxHeight,
+      widest: { query: widest("query"), key: widest("key") },
+      noteRoom: this.noteRoom(context, width),
+      ratio: window.devicePixelRatio || 1,
+    });
+    this.viewport.fit(this.layout);
+    this.painter.cellsOf = "";
+    const { height } = this.layout;
+    this.stage.resize({ contentWidth: width, contentHeight: height, viewHeight: height });
+    this.told();
+  }
+
+  paint(context) {
+    if (!this.layout) return;
+    this.painter.paint(context, this.picture(this.stage.ratio, this.lit));
+    if (this.host.dataset.version !== this.version) {
+      this.host.dataset.ready = this.name;
+      this.host.dataset.version = this.version;
+    }
+  }
+
+  /** All that a painter needs. */
+  picture(ratio, lit) {
+    const { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
+    return { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
+  }
+
+  /** What the strip above a saved map has in place of the buttons. */
+  savedStrip() {
+    return { titleRoom: this.layout.width };
+  }
+
+  isPlot({ x, y }) {
+    return Boolean(this.layout && this.viewport.cellAt(x, y));
+  }
+
+  hoverAt(place) {
+    this.light({ hovered: place && this.layout ? this.viewport.cellAt(place.x, place.y) : null });
+  }
+
+  /** A click keeps a cell; a second one, or one beside the map, frees it. */
+  tapAt({ x, y }, touch) {
+    if (!this.layout) return;
+    const cell = this.viewport.cellAt(x, y);
+    const locked = cell && !sameCell(cell, this.locked) ? cell : null;
+    this.light({ locked, focused: null, ...(touch && { hovered: null }) });
+  }
+
+  panBy(dx, dy) {
+    this.viewport.pan(dx, dy);
+    this.moved();
+  }
+
+  zoomAround(factor, { x, y }) {
+    const { left, top } = this.layout.plot;
+    this.viewport.zoomAt(factor, x - left, y - top);
+    this.moved();
+  }
+
+  zoomBox(box) {
+    const { left, top } = this.layout.plot;
+    this.viewport.zoomTo({ ...box, x: box.x - left, y: box.y - top });
+    this.moved();
+  }
+
+  /** Zoom by a key or a button: around the lit cell where there is one. */
+  zoomStep(factor) {
+    const { plot } = this.layout;
+    const box = this.lit && this.viewport.box(this.lit);
+    const middle = { x: plot.left + plot.width / 2, y: plot.top + plot.height / 2 };
+    this.zoomAround(factor, box ? { x: box.x + box.width / 2, y: box.y + box.height / 2 } : middle);
+    if (this.lit) this.viewport.reveal(this.lit);
+  }
+
+  zoomReset() {
+    this.viewport.reset();
+    this.moved();
+  }
+
+  moved() {
+    this.hovered = null;
+    this.stage.schedule();
+    this.told();
+  }
+
+  showBox(box) {
+    this.box.hidden = !box;
+    if (!box) return;
+    const { left, top, width, height } = this.layout.plot;
+    const [x, y] = [Math.max(left, box.x), Math.max(top, box.y)];
+    const right = Math.min(left + width, box.x + box.width);
+    const bottom = Math.min(top + height, box.y + box.height);
+    Object.assign(this.box.style, { left: `${x}px`, top: `${y}px`, width: `${right - x}px`, height: `${bottom - y}px` });
+    this.tooltip.hide();
+  }
+
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.layout) return;
+    const { key } = event;
+    if (MOVES[key] || key === "Home" || key === "End") this.moveFocus(key, event.shiftKey ? 10 : 1);
+    else if (key === "+" || key === "=") this.zoomStep(STEP);
+    else if (key === "-") this.zoomStep(1 / STEP);
+    else if (key === "0") this.zoomReset();
+    else if ((key === "Enter" || key === " ") && this.lit) this.light({ locked: this.lit });
+    else if (key === "Escape") this.light({ focused: null, locked: null });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  moveFocus(key, times) {
+    const { rows, cols } = this.model;
+    const from = this.lit;
+    const start = { row: Math.floor(this.viewport.y), col: Math.floor(this.viewport.x) };
+    let { row, col } = from ?? start;
+    if (key === "Home") col = 0;
+    else if (key === "End") col = cols - 1;
+    else if (from) {
+      row = Math.min(rows - 1, Math.max(0, row + MOVES[key][0] * times * from.rows));
+      col = Math.min(cols - 1, Math.max(0, col + MOVES[key][1] * times * from.cols));
+    }
+    this.viewport.reveal({ row, col });
+    this.light({ focused: { row, col } });
+  }
+
+  /** Change which cell is hovered, kept or under the keys. */
+  light(change) {
+    const before = this.lit;
+    Object.assign(this, change);
+    if ("hovered" in change && !("locked" in change) && sameCell(before, this.lit)) return;
+    this.stage.schedule();
+    this.told();
+  }
+
+  /** Bring the card, the words for screen readers and the buttons up to date. */
+  told() {
+    const { lit, viewport, layout } = this;
+    this.field.classList.toggle("zoomed", viewport.zoom > 1);
+    this.buttons["−"].disabled = this.buttons.Reset.disabled = viewport.zoom === 1;
+    this.buttons["+"].disabled = viewport.zoom >= viewport.most;
+    const kept = this.focused ?? this.locked;
+    const words = kept ? this.sentence(lit) : "";
+    if (this.live.textContent !== words) this.live.textContent = words;
+    if (!lit) {
+      this.tooltip.hide();
+      return;
+    }
+    const { x, y, width, height } = viewport.box(lit);
+    const { plot } = layout;
+    if (x + width < plot.left || y + height < plot.top || x > plot.left + plot.width || y > plot.top + plot.height) {
+      this.tooltip.hide();
+      return;
+    }
+    this.fill(this.tooltip.card, lit);
+    const corner = this.stage.canvas.getBoundingClientRect();
+    const [left, top] = [corner.left + x, corner.top + y];
+    this.tooltip.show({ left, top, right: left + width, bottom: top + height });
+  }
+
+  sentence(cell) {
+    return cellSentence(this.model, cell);
+  }
+
+  fill(card, cell) {
+    fillCell(card, this.model, cell);
+  }
+
+  destroy() {
+    this.stop.abort();
+    this.stage.destroy();
+    this.root.remove();
+  }
+}
+
+function sameCell(a, b) {
+  return a === b || Boolean(a && b && a.row === b.row && a.col === b.col);
+}
