@@ -32,7 +32,7 @@ def figure(
 
     Args:
         found: the distances.
-        pairs: which heads belong together; a dot each, in this order, that can be clicked.
+        pairs: which heads belong together; a dot each.
         chosen: the heads that are looked at, ringed.
         order: rows and columns in another order, such as clustered; None for layer by layer.
         dark: for a dark page.
@@ -51,7 +51,7 @@ def figure(
         "colorbar": colour_bar(colours, "distance", {0: "0 alike", 0.5: "0.5", 1: "1"}),
         "customdata": _names(heads_a, heads_b),
         "hovertemplate": "A L%{customdata[0]} H%{customdata[1]}<br>B L%{customdata[2]} H%{customdata[3]}<br>"
-        "distance %{z:.4f}<extra></extra>",
+        "distance %{z:.4f}<br>click to open<extra></extra>",
     }
     place_a, place_b = ({head: at for at, head in enumerate(heads)} for heads in (heads_a, heads_b))
     dots = _dots([(place_b[pair.b], place_a[pair.a]) for pair in pairs], colours) | {
@@ -75,7 +75,6 @@ def figure(
         "hoverlabel": {"font": {"family": MONO, "size": 13, "color": colours.ink}, "bgcolor": colours.background},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         "dragmode": "pan",
-        "clickmode": "event+select",
     }
     return Figure({"data": data, "layout": drawn}, _validate=False)
 
@@ -95,8 +94,6 @@ def _dots(places: Sequence[tuple[int, int]], colours: Palette) -> dict[str, Any]
         "x": [x for x, _ in places],
         "y": [y for _, y in places],
         "marker": {"size": 8, "color": colours.key, "line": {"color": colours.background, "width": 1}},
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
     }
 
 
@@ -108,7 +105,6 @@ def _ring(x: int, y: int, colours: Palette) -> dict[str, Any]:
         "y": [y],
         "hoverinfo": "skip",
         "marker": {"size": 18, "symbol": "circle-open", "color": colours.key, "line": {"width": 3}},
-        "unselected": {"marker": {"opacity": 1}},
     }
 
 

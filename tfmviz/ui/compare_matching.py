@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from tfmviz.charts import head_distances
-from tfmviz.ui import address, compare_jobs, compare_words, loading, pickers
+from tfmviz.components.map_click import map_click
+from tfmviz.ui import address, compare_jobs, compare_sides, compare_words, loading, pickers
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import PairRequest
-from tfmviz.ui.compare_sides import KEYS
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tfmviz.analysis.alignment import Alignment, Grain
-    from tfmviz.analysis.matching import Head, Kind, Match
+    from tfmviz.analysis.matching import Head, HeadDistances, Kind, Match
     from tfmviz.ui.compare_sides import Side
 
 KINDS: tuple[Kind, ...] = ("one-to-one", "nearest", "same place")
@@ -38,9 +41,8 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], alignment: Alignment, grain
     found = loading.wait(compare_jobs.distances_job(asked, a.stack, b.stack, alignment), line)
     pairs = matches(found, kind)
     line.say(f"**Which heads belong together** {compare_words.matching(found, pairs, kind)}")
-    figure = head_distances.figure(
-        found, pairs, heads, order=clustered(found) if together else None, dark=pickers.is_dark()
-    )
+    order = clustered(found) if together else None
+    figure = head_distances.figure(found, pairs, heads, order=order, dark=pickers.is_dark())
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.plotly_chart(
@@ -48,10 +50,9 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], alignment: Alignment, grain
             key="distances",
             theme=None,
             config=_CONFIG,
-            on_select=lambda: _open_dot(pairs),
-            selection_mode="points",
             alt="Distances of all heads of A, down, to all heads of B, across; a dot marks each matched pair",
         )
+        map_click("distances", found.values.shape, on_open=partial(_open_cell, found, order), key="open_pair")
     with right:
         _ranking("Most alike", pairs[:RANKED], "most_alike")
         _ranking("Least alike", pairs[::-1][:RANKED], "least_alike")
@@ -96,17 +97,17 @@ def _ranking(title: str, pairs: tuple[Match, ...], key: str) -> None:
 def _open_row(key: str, pairs: tuple[Match, ...]) -> None:
     chosen = st.session_state[key].selection.rows
     if chosen and 0 <= chosen[0] < len(pairs):
-        _open(pairs[chosen[0]])
+        _open(pairs[chosen[0]].a, pairs[chosen[0]].b)
 
 
-def _open_dot(pairs: tuple[Match, ...]) -> None:
-    points = [point for point in st.session_state["distances"].selection.points if point["curve_number"] == 1]
-    if points and 0 <= points[0]["point_index"] < len(pairs):
-        _open(pairs[points[0]["point_index"]])
+def _open_cell(found: HeadDistances, order: tuple[np.ndarray, np.ndarray] | None, row: int, column: int) -> None:
+    """Open the pair of a cell, wherever clustering has put it."""
+    if order is not None:
+        row, column = int(order[0][row]), int(order[1][column])
+    _open(found.heads_a[row], found.heads_b[column])
 
 
-def _open(pair: Match) -> None:
+def _open(a: Head, b: Head) -> None:
     """Both heads of a pair become the ones that are looked at."""
-    for letter, head in (("A", pair.a), ("B", pair.b)):
-        for what, value in zip(("layer", "head"), head, strict=True):
-            st.session_state[KEYS[letter][what]] = value  # type: ignore[index]
+    compare_sides.select("A", *a)
+    compare_sides.select("B", *b)

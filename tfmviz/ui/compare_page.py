@@ -31,7 +31,7 @@ def draw(request: TraceRequest) -> None:
         st.caption("Only the first text is compared: two models need not agree on where a second one goes.")
     sides, failed = _load(asked, line)
     _failures(failed, request)
-    compare_picture.draw(sides, request.text)
+    compare_picture.draw(sides, request)
     if len(sides) == 2:
         a, b = sides["A"], sides["B"]
         line.say(

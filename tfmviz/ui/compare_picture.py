@@ -11,11 +11,23 @@ import streamlit as st
 
 from tfmviz.charts import head_map, row_distances, unit_map
 from tfmviz.components.atlas import atlas
+from tfmviz.components.unit_hover import unit_hover
 from tfmviz.errors import NoAttention
 from tfmviz.text import Token, display
-from tfmviz.ui import address, compare_matching, compare_words, errors, pickers
+from tfmviz.ui import (
+    address,
+    compare_matching,
+    compare_outputs,
+    compare_same,
+    compare_sides,
+    compare_texts,
+    compare_words,
+    errors,
+    pickers,
+)
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_sides import KEYS, Letter, Side
+from tfmviz.ui.requests import TraceRequest
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -25,15 +37,17 @@ if TYPE_CHECKING:
     from tfmviz.analysis.matching import Head
 
 ATLAS_HEIGHT = 300
+VIEWS = ("heads", "outputs", "number by number", "many texts")
 GRAINS = ("tokens", "words")
 # Units of one map: with more, two maps side by side are too fine to read, and Plotly too slow to click through.
 MOST_UNITS = 96
 # The columns that stand apart, as short as a label must be: special tokens, and no token at all.
 _COLUMNS = ("special", "nothing")
+_MAPS = ("map_a", "map_b", "map_difference")
 
 
 @st.fragment(key="compare")
-def draw(sides: Mapping[Letter, Side], text: str) -> None:
+def draw(sides: Mapping[Letter, Side], request: TraceRequest) -> None:
     """Everything that depends on the heads. A click on a head draws only this again."""
     notes, notices = Notes(), st.container()
     places = dict(zip(KEYS, st.columns(2, gap="medium"), strict=True))
@@ -46,7 +60,7 @@ def draw(sides: Mapping[Letter, Side], text: str) -> None:
     if len(sides) < len(KEYS):
         return
     try:
-        _both(sides["A"], sides["B"], (heads["A"], heads["B"]), text, places)
+        _both(sides["A"], sides["B"], (heads["A"], heads["B"]), request, places)
     except Exception as error:  # a fragment's errors do not reach the page
         errors.show(error)
 
@@ -70,7 +84,7 @@ def _one_side(side: Side, notes: Notes) -> Head:
         visible=reachable,
         max_height=ATLAS_HEIGHT,
         key=f"atlas_{letter.lower()}",
-        on_change=partial(select, letter),
+        on_change=partial(compare_sides.select, letter),
     )
     st.caption(compare_words.apart(side))
     return layer, head
@@ -87,20 +101,16 @@ def _pick(letter: Letter, what: str, count: int, default: int, notes: Notes) -> 
     return value if value in options else default
 
 
-def select(letter: Letter, layer: int, head: int) -> None:
-    """Take a head that was clicked: the pickers and the address follow."""
-    st.session_state[KEYS[letter]["layer"]] = layer
-    st.session_state[KEYS[letter]["head"]] = head
-
-
-def _both(a: Side, b: Side, heads: tuple[Head, Head], text: str, places: Mapping[Letter, DeltaGenerator]) -> None:
+def _both(
+    a: Side, b: Side, heads: tuple[Head, Head], request: TraceRequest, places: Mapping[Letter, DeltaGenerator]
+) -> None:
     from tfmviz.analysis.alignment import align
     from tfmviz.analysis.difference import difference
 
     notes, notices = Notes(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         grain = _grain(notes)
-        alignment = align(text, a.stack.query_tokens, b.stack.query_tokens, grain)
+        alignment = align(request.text, a.stack.query_tokens, b.stack.query_tokens, grain)
         first = _first_unit(alignment, notes)
     notes.say(notices)
     weights = {side.letter: _weights(side, alignment, head) for side, head in zip((a, b), heads, strict=True)}
@@ -111,8 +121,23 @@ def _both(a: Side, b: Side, heads: tuple[Head, Head], text: str, places: Mapping
     else:
         found = difference(weights["A"], weights["B"])  # type: ignore[arg-type]
         _maps(found, alignment, heads, first)
-    compare_matching.draw(a, b, heads, alignment, grain)
-    st.markdown(compare_words.table(a, b, text))
+    match _view():
+        case "outputs":
+            compare_outputs.draw(a, b, alignment, request)
+        case "number by number":
+            compare_same.draw(a, b)
+        case "many texts":
+            compare_texts.draw(a, b, heads, grain)
+        case _:
+            compare_matching.draw(a, b, heads, alignment, grain)
+
+
+def _view() -> str:
+    """What stands under the maps."""
+    notes, notices = Notes(), st.container()
+    view = pickers.view("compare_view", VIEWS, notes)
+    notes.say(notices)
+    return view
 
 
 def _grain(notes: Notes) -> Grain:
@@ -166,8 +191,8 @@ def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], fir
         distance=found.distance[rows],
     )
     titles = {"A": f"A L{heads[0][0]} H{heads[0][1]}", "B": f"B L{heads[1][0]} H{heads[1][1]}", "B − A": "B − A"}
-    top, below = st.columns(2, gap="medium"), st.columns(2, gap="medium")
-    for which, place, key in zip(unit_map.WHICH, (*top, below[0]), ("map_a", "map_b", "map_difference"), strict=True):
+    top, linked, below = st.columns(2, gap="medium"), st.container(), st.columns(2, gap="medium")
+    for which, place, key in zip(unit_map.WHICH, (*top, below[0]), _MAPS, strict=True):
         figure = unit_map.figure(shown, units, names, which, title=titles[which], dark=pickers.is_dark())
         with place.container(key=f"place_{key}"):
             st.plotly_chart(
@@ -178,15 +203,26 @@ def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], fir
                 alt=f"Attention between units, {titles[which]}: queries down, keys across",
             )
     with below[1], st.container(key="rows"):
-        st.markdown("**How differently each word is read**, A against B")
-        st.plotly_chart(
-            row_distances.figure(units, shown.distance, dark=pickers.is_dark()),
-            key="row_distances",
-            theme=None,
-            config={"displayModeBar": False, "responsive": True},
-            alt="The text with a bar under each word: the distance of its rows in A and B",
-        )
+        _text(units, shown.distance)
         st.markdown(compare_words.seen(found, alignment, heads))
+    with linked:
+        unit_hover(
+            [display.label(unit) for unit in units],
+            [display.label(name) for name in names],
+            maps=dict(zip(_MAPS, unit_map.WHICH, strict=True)),
+            text="row_distances",
+        )
+
+
+def _text(units: list[Token], distance: np.ndarray) -> None:
+    st.markdown("**How differently each word is read**, A against B")
+    st.plotly_chart(
+        row_distances.figure(units, distance, dark=pickers.is_dark()),
+        key="row_distances",
+        theme=None,
+        config={"displayModeBar": False, "responsive": True},
+        alt="The text with a bar under each word: the distance of its rows in A and B",
+    )
 
 
 def _unit_token(text: str, start: int, end: int) -> Token:

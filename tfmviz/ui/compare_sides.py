@@ -167,6 +167,12 @@ def copy() -> None:
             st.session_state[KEYS["B"][name]] = value
 
 
+def select(letter: Letter, layer: int, head: int) -> None:
+    """Take a head that was clicked: the pickers and the address follow."""
+    st.session_state[KEYS[letter]["layer"]] = layer
+    st.session_state[KEYS[letter]["head"]] = head
+
+
 def guard(requests: dict[Letter, SideRequest], place: DeltaGenerator) -> dict[Letter, NotEnoughMemory]:
     """Say what loading the models would need, before anything is loaded, and refuse what does not fit.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tfmviz.ui.compare_sides import Side
 
 _LONGEST = 20
+_FLOAT = 4  # bytes
 
 
 def apart(side: Side) -> str:
@@ -40,7 +42,7 @@ def seen(found: Difference, alignment: Alignment, heads: tuple[Head, Head]) -> s
     return (
         f"**What you see** {names}: rows are {mean:.2f} apart on average (Jensen-Shannon, 0 to 1). {unit} is read most "
         f"differently ({found.distance[most]:.2f}): {who} looks {np.abs(row).max():.2f} more at {key}.\n\n"
-        "**Try** Click a dot among the distances below: two heads that belong together."
+        "**Try** Point at a cell or a word: the other pictures light up the same pair."
     )
 
 
@@ -58,11 +60,17 @@ def matching(found: HeadDistances, pairs: tuple[Match, ...], kind: str) -> str:
     )
 
 
-def table(a: Side, b: Side, text: str) -> str:
-    """Facts of both models, as a Markdown table."""
+def table(a: Side, b: Side, text: str, seconds: tuple[float, float]) -> str:
+    """Facts of both models, as a Markdown table.
+
+    Args:
+        a, b: the sides.
+        text: what both have read.
+        seconds: what a pass over it took each of them.
+    """
     words = max(len(word_spans(text)), 1)
     rows = [("", *(f"**{one.letter}** {display.markdown(one.name)}" for one in (a, b)))]
-    facts = {
+    facts: dict[str, Callable[[Side], str]] = {
         "kind": lambda one: one.model.kind,
         "parameters": lambda one: _number(one.model.n_parameters),
         "layers × heads": lambda one: f"{one.model.n_layers} × {one.model.n_heads}",
@@ -73,6 +81,8 @@ def table(a: Side, b: Side, text: str) -> str:
         ),
         "tokens of this text": lambda one: _number(len(one.traced.trace.tokens)),
         "tokens a word": lambda one: f"{_typed(one) / words:.2g}",
+        "time of a pass over it": lambda one: _seconds(seconds["AB".index(one.letter)]),
+        "memory of its weights": lambda one: reading.bytes_text(_FLOAT * one.model.n_parameters),
         "queries and keys kept": lambda one: reading.bytes_text(one.traced.trace.memory.kept),
         "device": lambda one: display.markdown(one.model.device),
     }
@@ -83,6 +93,10 @@ def table(a: Side, b: Side, text: str) -> str:
 
 def _typed(side: Side) -> int:
     return sum(not token.is_special for token in side.traced.trace.tokens)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
 
 
 def _number(n: int) -> str:
