@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import json
-from typing import Any
-
 import numpy as np
-from on_page import MAIN, words
+from compare_page import TEXT, compare_page, numbers
+from on_page import words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model
-
-PAGE = MAIN.parents[1] / "pages" / "compare.py"
-TEXT = "The cat sat on the mat."
-
-
-def compare_page(**query: str) -> AppTest:
-    """Open the page with these parameters in its address."""
-    at = AppTest.from_file(str(MAIN), default_timeout=120)
-    at.switch_page(str(PAGE))
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def numbers(at: AppTest, key: str) -> np.ndarray:
-    """The numbers of a map."""
-    chart = next(chart for chart in at.get("plotly_chart") if chart.proto.id.endswith(f"-{key}"))
-    z: Any = json.loads(chart.proto.spec)["data"][0]["z"]
-    flat = np.frombuffer(base64.b64decode(z["bdata"]), dtype=np.dtype(z["dtype"]))
-    return flat.reshape([int(size) for size in str(z["shape"]).split(",")])
 
 
 def said(at: AppTest) -> str:

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+import tfmviz
 from tfmviz.analysis.alignment import Alignment, align, unit_weights
 from tfmviz.errors import EmptyText, NoAttention, OutOfRange
 from tfmviz.models import Model
@@ -39,6 +40,9 @@ TEXTS = (
     "<b>&amp;</b> $x$ **bold** [MASK]",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 )
+
+
+GRAINS = ("tokens", "words")
 
 
 def token(start: int, end: int, *, special: bool = False) -> Token:
@@ -164,3 +168,36 @@ def test_rows_of_real_heads_sum_to_one_in_every_script(text: str, minilm: Model,
             for head in range(trace["self"].n_heads):
                 rows = unit_weights(trace["self"], alignment.unit_of[side], layer, head)
                 assert np.abs(rows.sum(1) - 1).max() < 1e-5
+
+
+@settings(max_examples=150, deadline=None)
+@given(some.text(some.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), some.sampled_from(GRAINS))
+def test_two_real_tokenizers_share_units_on_any_text(minilm: Model, smollm2: Model, text: str, grain) -> None:
+    a, b = minilm.tokenize(text), smollm2.tokenize(text)
+    try:
+        alignment = align(text, a, b, grain)
+    except EmptyText:  # blanks, or characters that MiniLM drops
+        assert all(one.is_special for one in a)
+        return
+    check_cover(text, alignment, a, b)
+
+
+@pytest.fixture(scope="module")
+def twin() -> Model:
+    """MiniLM's weights in the transformer written here."""
+    return tfmviz.load_model("scratch-minilm", device="cpu", allow_download=False)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_minilm_and_its_twin_have_the_same_units_and_weights_in_every_script(
+    text: str, minilm: Model, twin: Model
+) -> None:
+    a, b = minilm.trace(text), twin.trace(text)
+    alignment = align(text, a.tokens, b.tokens)
+    assert np.array_equal(*alignment.unit_of)
+    check_cover(text, alignment, a.tokens, b.tokens)
+    for layer in range(a["self"].n_layers):
+        for head in range(a["self"].n_heads):
+            rows = [unit_weights(one["self"], alignment.unit_of[0], layer, head) for one in (a, b)]
+            assert np.abs(rows[0] - rows[1]).max() <= 1e-5
+            assert np.abs(rows[1].sum(1) - 1).max() < 1e-5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import torch
 from tfmviz.analysis.alignment import align, unit_weights
 from tfmviz.analysis.matching import head_distances, matches, nearest, one_to_one, same_place
 from tfmviz.errors import ConfigError, NoAttention
+from tfmviz.models.scratch_load import byte_model
+from tfmviz.nn import TransformerConfig, build
 from tfmviz.text import Token
 from tfmviz.trace import AttentionStack, LayerAttention
 
@@ -59,6 +62,27 @@ def test_one_to_one_recovers_a_permutation_of_the_heads() -> None:
     for match in found:
         assert order[4 * match.b[0] + match.b[1]] == 4 * match.a[0] + match.a[1]
         assert match.distance == 0
+
+
+def test_one_to_one_recovers_a_permutation_of_the_heads_of_a_model() -> None:
+    """The heads of each layer change places, with their output's columns: the model computes what it did."""
+    fields: dict[str, Any] = {"architecture": "decoder", "vocab_size": 259, "d_model": 32, "n_heads": 8, "n_layers": 2}
+    a, b = (byte_model(build(TransformerConfig(**fields), seed=3), name=name) for name in "ab")
+    orders = [np.random.default_rng(seed).permutation(8) for seed in (5, 6)]
+    with torch.no_grad():
+        for order, block in zip(orders, b.module.stack.blocks, strict=True):
+            attention, moved = block.attention, torch.from_numpy(order.repeat(4) * 4 + np.tile(np.arange(4), 8))
+            for part in (attention.query, attention.key, attention.value):
+                part.weight[:] = part.weight[moved]
+                part.bias[:] = part.bias[moved]
+            attention.output.weight[:] = attention.output.weight[:, moved]
+    first, second = a.trace("the same text"), b.trace("the same text")
+    assert first.next_token(3)[0][1] == pytest.approx(second.next_token(3)[0][1], abs=1e-5)
+    alignment = align("the same text", first.tokens, second.tokens)
+    for match in one_to_one(head_distances(first["self"], second["self"], alignment)):
+        layer, head = match.b
+        assert match.a == (layer, orders[layer][head])
+        assert match.distance < 1e-4
 
 
 def test_one_to_one_is_the_best_of_all_assignments() -> None:
