@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 WITH, WITHOUT, FORMULA = "with cache", "without", "formula"
 _BEFORE = 0.15  # of the x axis lies before the first token: the word "prefill" stands there
 _UNDER = 0.04  # of a panel lies under its 0
+_ROOM = 0.25  # decades above the slowest token: the names of the phases stand there
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -66,14 +68,15 @@ def figure(
     first, last = n_prompt, n_prompt + n_new - 1
     span = max(last - first, 1)
     size, unit = next(((size, unit) for size, unit in _UNITS if predicted[-1] >= size), (1.0, "bytes"))
-    slowest = max((1e3 * s for s in (*measured.seconds, *measured.seconds_without)), default=1.0)
+    times = [1e3 * s for s in (*measured.seconds, *measured.seconds_without)] or [1.0, 1000.0]
     panels = [
         Panel(
-            title="time of one token, ms",
-            low=-_UNDER * slowest,
-            high=1.1 * slowest,
+            title="time of one token, ms (log axis)",
+            low=math.log10(min(times)) - 0.1,
+            high=math.log10(max(times)) + _ROOM,
             bottom=0.5,
             top=1,
+            log=True,
         ),
         Panel(
             title=f"keys and values kept, {unit}",
@@ -97,7 +100,7 @@ def figure(
         _dots(measured.lengths, [1e3 * s for s in measured.seconds], "y", WITH, "ms", colours),
         _dots(measured.lengths, bytes_kept, "y2", WITH, unit, colours),
     ]
-    made["annotations"] += _ends(measured, panels, bytes_kept, colours)
+    made["annotations"] += _ends(measured, panels[0], colours)
     formula = EndLabel(text=FORMULA, x=last, y=predicted[-1] / size, colour=colours.faint)
     made["annotations"] += [*end_labels([formula], panels[1], "y2"), *_phases(first, colours)]
     made |= {"height": 460, "shapes": [_border(first + 0.5, axis, colours) for axis in ("y", "y2")]}
@@ -140,18 +143,17 @@ def _formula(first: int, y: Sequence[float], colours: Palette) -> dict[str, Any]
     }
 
 
-def _ends(
-    measured: CacheCurves, panels: Sequence[Panel], bytes_kept: Sequence[float], colours: Palette
-) -> list[dict[str, Any]]:
+def _ends(measured: CacheCurves, panel: Panel, colours: Palette) -> list[dict[str, Any]]:
     """Names beside the latest points."""
     if not measured.lengths:
         return []
     last = measured.lengths[-1]
     latest = [(WITH, measured.seconds), (WITHOUT, measured.seconds_without)]
     times = [
-        EndLabel(text=name, x=last, y=1e3 * seconds[-1], colour=_colour(name, colours)) for name, seconds in latest
+        EndLabel(text=name, x=last, y=math.log10(1e3 * seconds[-1]), colour=_colour(name, colours))
+        for name, seconds in latest
     ]
-    return end_labels(times, panels[0], "y")
+    return end_labels(times, panel, "y")
 
 
 def _phases(first: int, colours: Palette) -> list[dict[str, Any]]:

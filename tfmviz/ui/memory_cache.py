@@ -62,18 +62,22 @@ def draw(request: TraceRequest) -> None:
         line.say("")
         st.info(memory_cache_words.no_cache(model), icon=":material/block:")
         return
-    setting = _setting(request, model)
+    notes, notices = Notes(), st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        setting = _setting(request, model, notes)
+        if setting is not None:
+            key = (request.model, request.text, setting.n_new)
+            run = live_run.held(NAME, key)
+            _button(run, key, setting)
+    notes.say(notices)
     if setting is None:
         line.say("")
         return
     line.say(memory_cache_words.line(model))
-    key = (request.model, request.text, setting.n_new)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        _button(live_run.held(NAME, key), key, setting)
-    _live(live_run.held(NAME, key), setting)
+    _live(run, setting)
 
 
-def _setting(request: TraceRequest, model: Model) -> Setting | None:
+def _setting(request: TraceRequest, model: Model, notes: Notes) -> Setting | None:
     from tfmviz.analysis import generation
 
     n_prompt = len(generation.prompt(model, request.text, n_new=0))
@@ -82,9 +86,7 @@ def _setting(request: TraceRequest, model: Model) -> Setting | None:
     if most <= FEWEST:
         st.info(memory_cache_words.no_room(model, n_prompt), icon=":material/block:")
         return None
-    notes, notices = Notes(), st.container()
     n_new = number("New tokens", "new_tokens", FEWEST, most, min(USUAL, most), notes)
-    notes.say(notices)
     return Setting(model=model, text=request.text, n_prompt=n_prompt, n_new=n_new, shape=generation.cache_shape(model))
 
 

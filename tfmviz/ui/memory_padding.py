@@ -75,18 +75,19 @@ def draw(request: TraceRequest) -> None:
     lines = padding_waste.lines_of(model, request.text, MOST_LINES)
     n_typed = sum(1 for one in request.text.splitlines() if one.strip())
     line.say(memory_padding_words.line(model, len(lines), n_typed))
+    notes, notices = Notes(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        setting = _setting(model, lines)
+        setting = _setting(model, lines, notes)
         key = (request.model, request.text, setting.max_length, setting.bucket)
         run = live_run.held(NAME, key)
         _button(run, key, setting)
+    notes.say(notices)
     _live(run, setting)
 
 
-def _setting(model: Model, lines: tuple[Line, ...]) -> Setting:
+def _setting(model: Model, lines: tuple[Line, ...], notes: Notes) -> Setting:
     from tfmviz.analysis import padding_waste
 
-    notes, notices = Notes(), st.container()
     lengths = [len(line.ids) for line in lines]
     longest = max(lengths)
     most = max(longest, min(model.max_tokens or LONGEST, LONGEST))
@@ -94,7 +95,6 @@ def _setting(model: Model, lines: tuple[Line, ...]) -> Setting:
     notes.add(address.settle("bucket", BUCKETS, 4, what="bucket", among=f"There are {', '.join(map(str, BUCKETS))}"))
     bucket = st.select_slider("Lines in a bucket", BUCKETS, 4, key="bucket", bind="query-params", width=220)
     bucket = bucket if bucket in BUCKETS else 4
-    notes.say(notices)
     return Setting(
         model=model,
         lines=lines,
