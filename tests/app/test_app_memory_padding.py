@@ -78,7 +78,7 @@ def test_the_time_of_every_way_is_measured() -> None:
     assert run.state == "finished"
     assert all(re.fullmatch(r"[\d.]+ m?s", cell) for cell in row(at, "time of all lines"))
     assert "median of 3 rounds" in at.get("progress")[0].proto.text
-    assert "× the time of buckets" in words(at)
+    assert "× as long as buckets" in words(at)
 
 
 def test_one_line_says_that_more_make_a_batch_and_is_shown(minilm: Model) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WITH, WITHOUT, FORMULA = "with cache", "without", "formula"
-_BEFORE = 0.15  # of the x axis lies before the first token: the word "prefill" stands there
+_BEFORE = 0.2  # of the x axis lies before the first token: the word "prefill" stands there
 _UNDER = 0.04  # of a panel lies under its 0
 _ROOM = 0.25  # decades above the slowest token: the names of the phases stand there
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))

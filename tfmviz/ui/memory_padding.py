@@ -175,8 +175,11 @@ def _picture(run: LiveRun[BatchTime] | None, setting: Setting) -> None:
             st.markdown(memory_padding_words.title(batching, setting.max_length, setting.bucket))
             _batches(batching, setting)
     shape = padding_times.shape_of(setting.model)
-    st.markdown(memory_padding_words.table(setting.batchings, setting.model.n_heads, shape, seconds))
-    st.markdown(memory_padding_words.seen(setting.batchings, setting.max_length, setting.model.n_heads, seconds))
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        st.markdown(memory_padding_words.table(setting.batchings, setting.model.n_heads, shape, seconds))
+    with right:
+        st.markdown(memory_padding_words.seen(setting.batchings, setting.max_length, setting.model.n_heads, seconds))
 
 
 def _batches(batching: Batching, setting: Setting) -> None:

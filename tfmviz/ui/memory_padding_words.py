@@ -42,7 +42,7 @@ def title(batching: Batching, max_length: int, bucket: int) -> str:
         "dynamic": "**Dynamic**: to the longest line",
         "bucketed": f"**Buckets** of {bucket}, sorted by length",
     }[batching.method]
-    return f"{name}  \n:small[:gray[{percent(batching.padding_share)} padding]]"
+    return f"{name}  \n:small[:gray[{percent(batching.padding_share)} of it padding, hatched]]"
 
 
 def state(run: LiveRun[BatchTime], done: int, whole: int, n_rounds: int) -> str:
@@ -95,9 +95,12 @@ def seen(batchings: Sequence[Batching], max_length: int, n_heads: int, seconds: 
 
 
 def _time(seconds: Mapping[Method, float]) -> str:
-    if not {"fixed", "bucketed"} <= seconds.keys():
+    if len(seconds) < 3:
         return ""
-    return f" Measured, max_length takes {seconds['fixed'] / seconds['bucketed']:.2g} × the time of buckets."
+    return (
+        f" Measured, max_length takes {seconds['fixed'] / seconds['dynamic']:.2g} × as long as dynamic padding and "
+        f"{seconds['fixed'] / seconds['bucketed']:.2g} × as long as buckets."
+    )
 
 
 def _try(n_lines: int) -> str:
