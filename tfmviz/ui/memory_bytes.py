@@ -1,20 +1,184 @@
-"""Where the bytes go, by arithmetic: the textbook rows, worked out again and explained."""
+"""Where a model's bytes go as its text grows, by arithmetic: the sidebar's, or one whose sizes are typed in."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 import streamlit as st
 
-from tfmviz.analysis import memory
-from tfmviz.ui import loading, memory_words
-from tfmviz.ui.requests import TraceRequest
+from tfmviz.analysis.memory_models import SHARINGS, ModelShape, Sharing, decoder, model_bytes, shared
+from tfmviz.charts import curves_layout, memory_growth
+from tfmviz.charts.memory_growth import Growth, Level
+from tfmviz.errors import TfmvizError
+from tfmviz.ui import address, cache, errors, loading, memory_bytes_words, pickers
+from tfmviz.ui.address import Notes
+from tfmviz.ui.requests import ModelRequest, TraceRequest
+from tfmviz.ui.shelf import Job, Shelf, Step
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SOURCES = ("this model", "typed in")
+FORMATS = ("float32", "bfloat16", "int8")
+TOKENS = tuple(64 << i for i in range(15))  # to 1,048,576
+CARDS = (8, 16, 24, 80, 141)  # GB, 10⁹ bytes
+MOST_BATCH = 256
+# an 8-billion decoder of today, to begin with
+TYPED = {
+    "size_layers": ("Layers", 32, 1_000),
+    "size_width": ("d_model", 4_096, 100_000),
+    "size_heads": ("Heads", 32, 1_000),
+    "size_kv": ("KV heads", 8, 1_000),
+    "size_head": ("d_head", 128, 10_000),
+    "size_ff": ("d_ff", 14_336, 1_000_000),
+    "size_vocabulary": ("Vocabulary", 128_256, 10_000_000),
+}
+
+_shapes: Shelf[ModelRequest, ModelShape] = Shelf(budget=10**6, most=64, weigh=lambda _: 1_000, workers=1, name="shape")
+_machines: Shelf[str, tuple[str, int]] = Shelf(budget=10**4, most=8, weigh=lambda _: 100, workers=1, name="machine")
 
 
 def draw(request: TraceRequest) -> None:
-    """The whole view."""
-    del request  # the arithmetic knows no text
-    loading.Line(st.container(key="line")).say(memory_words.BYTES_LINE)
-    rows = [
-        (n, memory.attention_weights(n, n_heads=memory_words.TEXTBOOK_HEADS), memory.attention_bytes(n, n_heads=8))
-        for n in memory_words.TEXTBOOK_LENGTHS
+    """The whole view.
+
+    Args:
+        request: the sidebar's; of it model and device count.
+    """
+    line, notes, notices = loading.Line(st.container(key="line")), Notes(), st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        source = _segments("Sizes", "sizes_of", SOURCES, notes)
+        dtype = _segments("Format", "bytes_format", FORMATS, notes)
+        sharing: Sharing = _segments("Keys and values", "sharing", SHARINGS, notes)
+        batch = _number("Batch", "bytes_batch", 1, MOST_BATCH, 1, notes)
+        window = _number("Window", "bytes_window", 1, TOKENS[-1], 4_096, notes, disabled=sharing != "sliding window")
+    typed = _typed(notes) if source == "typed in" else None
+    n_tokens = _tokens(notes)
+    notes.say(notices)
+    try:
+        own = decoder(**typed) if typed else loading.wait(_shape_job(request.model), line)
+    except TfmvizError as error:  # sizes that describe no model
+        line.say("")
+        errors.show(error)
+        return
+    machine = loading.wait(_machine_job(request.model.device), line)
+    line.say(memory_bytes_words.line(own, typed=typed is not None))
+    shape = shared(own, sharing, window)
+    figure = _figure(shape, n_tokens, batch=batch, dtype=dtype, machine=machine)
+    config = curves_layout.config("tfmviz bytes")
+    st.plotly_chart(figure, key="bytes_chart", theme=None, config=config, alt="Bytes of a model's parts against tokens")
+    st.markdown(memory_bytes_words.seen(shape, n_tokens, batch=batch, dtype=dtype))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(memory_bytes_words.sharings(own, n_tokens, window, batch=batch, dtype=dtype))
+    with right:
+        rooms = [machine, *((f"{card} GB", card * 10**9) for card in CARDS)]
+        st.markdown(memory_bytes_words.fits(shape, n_tokens, rooms, batch=batch, dtype=dtype))
+    st.markdown(memory_bytes_words.textbook())
+
+
+def _segments(label: str, key: str, options: Any, notes: Notes) -> Any:
+    notes.add(address.settle(key, options, options[0], what=label.lower(), among=f"There are {', '.join(options)}"))
+    value = st.segmented_control(
+        label, options, default=options[0], key=key, bind="query-params", persist_state="session", required=True
+    )
+    return value if value in options else options[0]
+
+
+def _number(label: str, key: str, low: int, high: int, default: int, notes: Notes, *, disabled: bool = False) -> int:
+    """A whole number that is typed, within its bounds whatever the address says."""
+    notes.add(address.settle_number(key, low, high, default, what=label.lower()))
+    value = st.number_input(
+        label,
+        low,
+        high,
+        default,
+        key=key,
+        bind="query-params",
+        persist_state="session",
+        disabled=disabled,
+        width=128,
+    )
+    return min(max(int(value), low), high)
+
+
+def _typed(notes: Notes) -> dict[str, int]:
+    """Sizes of a decoder, as `decoder` takes them."""
+    names = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head", "d_ff", "vocab_size")
+    with st.container(horizontal=True, gap="small"):
+        values = [_number(label, key, 1, high, default, notes) for key, (label, default, high) in TYPED.items()]
+    return dict(zip(names, values, strict=True))
+
+
+def _tokens(notes: Notes) -> int:
+    default = 4_096
+    notes.add(
+        address.settle("bytes_tokens", TOKENS, default, what="length", among=f"There are powers of 2 to {TOKENS[-1]:,}")
+    )
+    value = st.select_slider(
+        "Tokens in each text (log scale)",
+        TOKENS,
+        default,
+        format_func=lambda n: f"{n:,}",
+        key="bytes_tokens",
+        bind="query-params",
+        persist_state="session",
+    )
+    return int(value) if value in TOKENS else default
+
+
+def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine: tuple[str, int]) -> Figure:
+    """Every part against the length of the text, with the memory of some machines to compare."""
+    by_length = {n: model_bytes(shape, n, batch=batch, dtype=dtype) for n in TOKENS}
+    parts: tuple[tuple[str, str, Literal["solid", "dash", "dot", "dashdot"]], ...] = (
+        ("weights", "weights", "solid"),
+        ("activations", "activations", "dash"),
+        ("cache", "KV cache", "dashdot"),
+        ("matrix", "matrix, one layer", "solid"),
+        ("matrices", "matrices, all kept", "dot"),
+    )
+    growths = [
+        Growth(
+            name=name,
+            colour=colour,
+            line={n: float(size) for n, found in by_length.items() if (size := getattr(found, part))},
+            dash=dash,
+        )
+        for colour, (part, name, dash) in enumerate(parts)
     ]
-    st.markdown(memory_words.textbook(rows))
+    return memory_growth.figure(
+        growths,
+        title=f"bytes, {shape.name}, {dtype}, batch {batch}",
+        unit="bytes",
+        lengths=TOKENS,
+        levels=[Level(name=machine[0], value=machine[1]), *(Level(name=f"{c} GB", value=c * 1e9) for c in CARDS)],
+        mark=n_tokens,
+        dark=pickers.is_dark(),
+    )
+
+
+def _shape_job(request: ModelRequest) -> Job[ModelShape]:
+    """The sizes of the sidebar's model, which is not loaded for it."""
+
+    def make(job: Job[ModelShape]) -> ModelShape:
+        job.report(Step(what="Reading the model's config"))
+        from tfmviz.analysis.memory_catalogue import model_shape, of_config
+
+        if request.private:  # trained in this session: it has no files
+            model: Any = cache.model(request)
+            return of_config(model.module.config, name=request.name)
+        return model_shape(request.name, allow_local=cache.local_models_allowed())
+
+    return _shapes.ask(request, make)
+
+
+def _machine_job(device: str) -> Job[tuple[str, int]]:
+    """The memory of this machine, or of its card."""
+
+    def make(job: Job[tuple[str, int]]) -> tuple[str, int]:
+        job.report(Step(what="Asking the machine for its memory"))
+        from tfmviz.analysis.memory_machine import machine_bytes
+
+        size = machine_bytes(device)
+        return f"this machine, {memory_bytes_words.size(size)}", size
+
+    return _machines.ask(device, make)

@@ -14,6 +14,7 @@ from tfmviz.ui.requests import TraceRequest
 # Each view is a module with a ``draw(request)`` that draws all of it, its first line included. Imported when it is
 # first looked at: a visitor of one view does not wait for what the others need.
 VIEWS = {
+    "measure": "tfmviz.ui.memory_measure",
     "bytes": "tfmviz.ui.memory_bytes",
     "cache": "tfmviz.ui.memory_cache",
     "padding": "tfmviz.ui.memory_padding",

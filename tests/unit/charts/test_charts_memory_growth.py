@@ -1,0 +1,91 @@
+"""The pictures of memory and time: what is drawn as measured, as formula and as not tried; and how numbers are said."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tfmviz.charts.memory_growth import Growth, Level, figure
+from tfmviz.charts.memory_numbers import bytes_text, count_text, power_text, seconds_text
+from tfmviz.charts.palette import palette
+
+LENGTHS = (64, 128, 256, 512)
+GROWTH = Growth(
+    name="form n²·⁰",
+    colour=1,
+    line={64: 1e6, 128: 4e6, 256: 16e6},
+    dots={64: 1.1e6, 128: 4.1e6},
+    refused={256: 34e9},
+    symbol="square",
+)
+
+
+def drawn(**options: object) -> dict:
+    return figure([GROWTH], title="peak", unit="bytes", lengths=LENGTHS, **options).to_dict()
+
+
+def test_measured_points_are_dots_and_formulas_lines() -> None:
+    line, dots, refused = drawn()["data"]
+    assert (line["mode"], list(line["x"]), list(line["y"])) == ("lines", [64, 128, 256], [1e6, 4e6, 16e6])
+    assert (dots["mode"], list(dots["y"])) == ("markers", [1.1e6, 4.1e6])
+    assert dots["marker"]["color"] == line["line"]["color"] == palette(False).heads[1]
+    assert refused["marker"]["symbol"] == "square-open"
+
+
+def test_what_was_not_tried_says_what_it_would_need() -> None:
+    assert drawn()["data"][2]["text"] == ["would need 34 GB"]
+
+
+def test_both_axes_are_logarithmic_and_say_so() -> None:
+    layout = drawn()["layout"]
+    assert layout["xaxis"]["type"] == layout["yaxis"]["type"] == "log"
+    assert "log axis" in layout["xaxis"]["title"]["text"]
+    assert any("peak (log axes)" in note["text"] for note in layout["annotations"])
+
+
+def test_the_hover_has_the_number_in_its_unit() -> None:
+    assert list(drawn()["data"][1]["hovertext"]) == [
+        "form n²·⁰<br>64 tokens<br>measured 1.1 MB",
+        "form n²·⁰<br>128 tokens<br>measured 4.1 MB",
+    ]
+
+
+def test_levels_in_reach_are_drawn_and_named() -> None:
+    layout = drawn(levels=[Level(name="8 GB", value=8e9), Level(name="far", value=1e20)])["layout"]
+    said = [note["text"] for note in layout["annotations"]]
+    assert "8 GB" in said
+    assert "far" not in said
+    assert layout["shapes"][0]["y0"] == 8e9
+
+
+def test_the_chosen_length_is_marked() -> None:
+    assert drawn(mark=256)["layout"]["shapes"][-1]["x0"] == 256
+
+
+def test_nothing_yet_is_an_empty_picture() -> None:
+    empty = figure([Growth(name="form", colour=0)], title="time", unit="seconds", lengths=LENGTHS).to_dict()
+    assert empty["data"] == []
+    low, high = empty["layout"]["yaxis"]["range"]
+    assert math.isfinite(low)
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (bytes_text(999), "999 B"),
+        (bytes_text(8_388_608), "8.4 MB"),
+        (bytes_text(134_217_728), "134 MB"),
+        (bytes_text(34_359_738_368), "34 GB"),
+        (bytes_text(999_999), "1.0 MB"),
+        (bytes_text(9_970_000), "10 MB"),
+        (count_text(134_515_008), "135 M"),
+        (seconds_text(0.00042), "420 µs"),
+        (seconds_text(0.0123), "12 ms"),
+        (seconds_text(300), "5.0 min"),
+        (power_text(1.98), "n²·⁰"),
+    ],
+)
+def test_numbers_have_two_digits_and_their_unit(said: str, text: str) -> None:
+    assert said == text

@@ -1,0 +1,204 @@
+"""Bytes or seconds against the length of the text, on log-log axes: measured points as dots, formulas as lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tfmviz.charts.curves_layout import EndLabel, Panel, end_labels, layout
+from tfmviz.charts.fonts import SANS
+from tfmviz.charts.memory_numbers import bytes_text, seconds_text
+from tfmviz.charts.palette import Palette, palette
+from tfmviz.text import display
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Unit = Literal["bytes", "seconds"]
+HEIGHT = 440
+_TEXT: Mapping[Unit, Callable[[float], str]] = {"bytes": bytes_text, "seconds": seconds_text}
+_EMPTY: Mapping[Unit, tuple[float, float]] = {"bytes": (1e5, 1e9), "seconds": (1e-4, 10.0)}
+_MOST_LABELS = 7
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Growth:
+    """One thing that grows.
+
+    Attributes:
+        name: written at its end.
+        colour: which of the palette's line colours.
+        line: by the formula: value by tokens.
+        dots: measured: value by tokens.
+        refused: not tried: what it would take, by tokens.
+        dash: how its line is drawn, so that it can be told apart without colour.
+        symbol: how its dots are drawn, likewise.
+    """
+
+    name: str
+    colour: int
+    line: Mapping[int, float] = field(default_factory=dict)
+    dots: Mapping[int, float] = field(default_factory=dict)
+    refused: Mapping[int, float] = field(default_factory=dict)
+    dash: Literal["solid", "dash", "dot", "dashdot"] = "solid"
+    symbol: Literal["circle", "square", "diamond"] = "circle"
+
+    @property
+    def every(self) -> dict[int, float]:
+        """All its points; what was measured goes before what was predicted."""
+        return dict(sorted({**self.line, **self.refused, **self.dots}.items()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Level:
+    """A height to compare with, such as a card's memory.
+
+    Attributes:
+        name: written on it.
+        value: where it is.
+    """
+
+    name: str
+    value: float
+
+
+def figure(
+    growths: Sequence[Growth],
+    *,
+    title: str,
+    unit: Unit,
+    lengths: Sequence[int],
+    levels: Sequence[Level] = (),
+    mark: int | None = None,
+    dark: bool = False,
+) -> Figure:
+    """Draw them over one axis of tokens.
+
+    Args:
+        growths: what grows; those without a point are left out.
+        title: what is measured; that the axes are logarithmic is said by this picture.
+        unit: of the values.
+        lengths: the tokens from the left end of the axis to its right end.
+        levels: heights to compare with; those out of reach are left out.
+        mark: a number of tokens to mark.
+        dark: for a dark page.
+    """
+    from plotly.graph_objects import Figure
+
+    colours = palette(dark)
+    drawn = [growth for growth in growths if growth.every]
+    values = [value for growth in drawn for value in growth.every.values() if value > 0] or list(_EMPTY[unit])
+    low, high = math.log10(min(values)), math.log10(max(values))
+    room = 0.05 * (high - low or 1.0)
+    panel = Panel(title=f"{title} (log axes)", low=low - room, high=high + 2 * room, bottom=0, top=1, log=True)
+    ends = [math.log10(lengths[0]) - 0.05, math.log10(lengths[-1]) + 0.05]
+    names = [growth.name for growth in drawn]
+    made = layout([panel], colours, x_title="tokens in the text (log axis)", x_range=ends, names=names)
+    made["height"] = HEIGHT
+    made["margin"] |= {"l": 62, "t": 32}
+    made["xaxis"] |= {"type": "log", **_tokens(lengths), "showgrid": True}
+    made["yaxis"] |= _powers(panel, _TEXT[unit])
+    made["annotations"] += end_labels([_label(growth, colours) for growth in drawn], panel, "y")
+    seen = [level for level in levels if panel.low <= math.log10(level.value) <= panel.high]
+    made["annotations"] += [_level_name(level, colours) for level in seen]
+    made["shapes"] = [_level(level, colours) for level in seen] + ([] if mark is None else [_mark(mark, colours)])
+    data = [trace for growth in drawn for trace in _traces(growth, colours, unit)]
+    return Figure({"data": data, "layout": made}, _validate=False)
+
+
+def _label(growth: Growth, colours: Palette) -> EndLabel:
+    n, value = list(growth.every.items())[-1]
+    return EndLabel(text=growth.name, x=math.log10(n), y=math.log10(value), colour=colours.heads[growth.colour])
+
+
+def _traces(growth: Growth, colours: Palette, unit: Unit) -> list[dict[str, Any]]:
+    colour = colours.heads[growth.colour]
+    line = {"color": colour, "width": 1.8, "dash": growth.dash}
+    mark = {"color": colour, "size": 9, "symbol": growth.symbol}
+    hollow = {"color": colour, "size": 9, "symbol": f"{growth.symbol}-open", "line": {"width": 1.6}}
+    kinds = (
+        ("by formula", growth.line, {"mode": "lines", "line": line}),
+        ("measured", growth.dots, {"mode": "markers", "marker": mark}),
+        ("not tried, would need", growth.refused, {"mode": "markers+text", "marker": hollow}),
+    )
+    out = []
+    for kind, points, how in kinds:
+        if not points:
+            continue
+        said = [f"{growth.name}<br>{n:,} tokens<br>{kind} {_TEXT[unit](value)}" for n, value in points.items()]
+        trace = {
+            "type": "scatter",
+            "name": kind,
+            "x": list(points),
+            "y": list(points.values()),
+            "hovertext": said,
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            **how,
+        }
+        if points is growth.refused:
+            trace |= _words([f"would need {_TEXT[unit](value)}" for value in points.values()], colour)
+        out.append(trace)
+    return out
+
+
+def _words(texts: list[str], colour: str) -> dict[str, Any]:
+    """What a point that was not tried would take, written beside the first of them: the others have it on hover."""
+    return {
+        "text": [texts[0], *[""] * (len(texts) - 1)],
+        "textposition": "middle left",
+        "textfont": {"size": 13, "color": colour, "family": SANS},
+    }
+
+
+def _tokens(lengths: Sequence[int]) -> dict[str, Any]:
+    """Labels at some of the lengths themselves."""
+    step = -(-len(lengths) // _MOST_LABELS)
+    shown = list(lengths)[::-step][::-1]
+    return {"tickmode": "array", "tickvals": shown, "ticktext": [f"{n:,}" for n in shown]}
+
+
+def _powers(panel: Panel, text: Callable[[float], str]) -> dict[str, Any]:
+    """Labels at powers of ten, in the unit's own steps."""
+    exponents = range(math.ceil(panel.low), math.floor(panel.high) + 1)
+    step = 1 if len(exponents) <= 8 else 2 if len(exponents) <= 14 else 3
+    values = [10.0**exponent for exponent in exponents if exponent % step == 0]
+    return {"tickmode": "array", "tickvals": values, "ticktext": [text(value).replace(".0 ", " ") for value in values]}
+
+
+def _level(level: Level, colours: Palette) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": level.value,
+        "y1": level.value,
+        "line": {"color": colours.faint, "width": 1, "dash": "dot"},
+    }
+
+
+def _level_name(level: Level, colours: Palette) -> dict[str, Any]:
+    return {
+        "text": display.html(level.name),
+        "xref": "paper",
+        "x": 0,
+        "y": math.log10(level.value),
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 11, "color": colours.faint},
+    }
+
+
+def _mark(n: int, colours: Palette) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "x0": n,
+        "x1": n,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": colours.weights[11], "width": 2},
+    }
