@@ -101,7 +101,6 @@ def _button(run: LiveRun[TokenStep] | None, key: Any, setting: Setting) -> None:
         "Start" if run is None else "Measure again",
         key="cache_start",
         icon=":material/play_arrow:",
-        type="primary",
         on_click=live_run.start,
         args=(NAME, key, partial(generation.write, setting.model, setting.text, setting.n_new)),
     )
@@ -135,7 +134,7 @@ def _picture(run: LiveRun[TokenStep] | None, setting: Setting) -> None:
         st.markdown(memory_cache_words.seen(steps, setting.n_prompt, setting.n_new, setting.shape))
         if steps:
             _written(steps, setting.model)
-        st.caption(memory_cache_words.formula(setting.shape))
+        st.markdown(f":small[:gray[{memory_cache_words.formula(setting.shape)}]]")
 
 
 def _curves(steps: Sequence[TokenStep], setting: Setting) -> None:
@@ -164,4 +163,4 @@ def _written(steps: Sequence[TokenStep], model: Model) -> None:
             st.markdown(display.markdown(model.text_of(ids)) or f":gray[{memory_cache_words.NOTHING_TO_SEE}]")
         ending = memory_cache_words.ending(steps, model.end_id)
         if ending:
-            st.caption(ending)
+            st.markdown(f":small[:gray[{ending}]]")

@@ -139,7 +139,6 @@ def _button(run: LiveRun[BatchTime] | None, key: object, setting: Setting) -> No
         "Measure the time" if run is None else "Measure again",
         key="padding_start",
         icon=":material/timer:",
-        type="primary",
         on_click=live_run.start,
         args=(NAME, key, measure),
     )
@@ -200,4 +199,4 @@ def _batches(batching: Batching, setting: Setting) -> None:
     alt = f"Lines in their batches, {batching.method} padding: text and padding in tokens"
     draw_chart(figure, f"batches_{batching.method}", alt)
     if (hidden := len(setting.lines) - chart.MOST_ROWS) > 0:
-        st.caption(f"{hidden:,} more lines are counted and not drawn.")
+        st.markdown(f":small[:gray[{hidden:,} more lines are counted and not drawn.]]")
