@@ -197,6 +197,8 @@ def _axis(ink: str) -> dict[str, Any]:
         "ticklabelstandoff": 4,
         "showgrid": False,
         "zeroline": False,
+        # Left to itself Plotly measures every label for whether it leaves the picture: the margins here leave room.
         "automargin": False,
+        "ticklabeloverflow": "allow",
         "tickangle": 0,
     }
