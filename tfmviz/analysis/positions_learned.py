@@ -41,12 +41,4 @@ def scheme(model: Model) -> str | None:
     return model.module.config.position if isinstance(model, ScratchModel) else None
 
 
-def rotary_settings(model: Model) -> tuple[int, float] | None:
-    """Width of the turned part of a head, and the base, of one of our own rotary models."""
-    if not isinstance(model, ScratchModel) or model.module.config.position != "rotary":
-        return None
-    config = model.module.config
-    return config.d_rotary, config.position_base
-
-
-__all__ = ["learned", "rotary_settings", "scheme"]
+__all__ = ["learned", "scheme"]

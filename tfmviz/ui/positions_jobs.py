@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tfmviz.analysis.positions import Lengths, SchemeOnText
+    from tfmviz.analysis.positions_own import OwnBias, OwnRotation
     from tfmviz.models import Model
+
+    Own = tuple[tuple[OwnRotation, ...], tuple[OwnBias, ...]]
 
 _ready: Shelf[str, bool] = Shelf(budget=1, most=1, weigh=lambda _: 0, workers=1, name="ready")
 _orders: Shelf[TraceRequest, tuple[SchemeOnText, ...]] = Shelf(
@@ -25,6 +28,7 @@ _orders: Shelf[TraceRequest, tuple[SchemeOnText, ...]] = Shelf(
 _tables: Shelf[ModelRequest, Tensor | None] = Shelf(
     budget=10**8, most=8, weigh=lambda table: 0 if table is None else table.nbytes, workers=1, name="table"
 )
+_own: Shelf[ModelRequest, Own] = Shelf(budget=10**7, most=8, weigh=lambda _: 100_000, workers=1, name="own")
 _lengths: Shelf[tuple[str, int], Lengths] = Shelf(
     budget=10**7, most=64, weigh=lambda _: 10_000, workers=1, name="lengths"
 )
@@ -65,6 +69,18 @@ def table_job(request: ModelRequest, model: Model) -> Job[Tensor | None]:
         return learned(model)
 
     return _tables.ask(request, make)
+
+
+def own_job(request: ModelRequest, model: Model) -> Job[Own]:
+    """The rotations and the biases of the loaded model; empty where it has none."""
+
+    def make(job: Job[Own]) -> Own:
+        from tfmviz.analysis import positions_own
+
+        job.report(Step(what="Reading the model's own positions"))
+        return positions_own.rotations(model), positions_own.biases(model)
+
+    return _own.ask(request, make)
 
 
 def lengths_job(scheme: str, seed: int) -> Job[Lengths]:

@@ -13,7 +13,7 @@ from tfmviz.charts.mask_panels import MaskPanel
 from tfmviz.charts.position_curves import Line
 from tfmviz.errors import EmptyText
 from tfmviz.text import display
-from tfmviz.ui import cache, loading, pickers, positions_jobs, positions_words
+from tfmviz.ui import cache, loading, pickers, positions_jobs, positions_own, positions_words
 from tfmviz.ui.address import Notes
 from tfmviz.ui.positions_schemes import chart, number
 from tfmviz.ui.requests import TraceRequest
@@ -35,8 +35,7 @@ def this_model(request: TraceRequest, line: loading.Line) -> None:
     table = loading.wait(positions_jobs.table_job(request.model, model), line)
     name = display.markdown(model.name)
     if table is None:
-        line.say(f"**{name}** has no table of positions: nothing is added to its token vectors.")
-        st.markdown(positions_words.no_table(_scheme(model), _rotary(model)))
+        _in_scores(request, model, line)
         return
     line.say(
         f"**{name}** learned one vector for each of {len(table):,} positions. Here is how alike they are, the mean "
@@ -45,16 +44,25 @@ def this_model(request: TraceRequest, line: loading.Line) -> None:
     _table(table)
 
 
+def _in_scores(request: TraceRequest, model: Model, line: loading.Line) -> None:
+    """A model that adds nothing to its token vectors: it turns queries and keys, or adds to scores."""
+    turned, added = loading.wait(positions_jobs.own_job(request.model, model), line)
+    line.say(
+        f"**{display.markdown(model.name)}** has no table of positions: nothing is added to its token vectors. "
+        f"{positions_words.in_scores(turned, added)}"
+    )
+    if turned:
+        positions_own.rotations(turned)
+    elif added:
+        positions_own.biases(added)
+    else:
+        st.markdown(positions_words.no_table(_scheme(model)))
+
+
 def _scheme(model: Model) -> str | None:
     from tfmviz.analysis.positions_learned import scheme
 
     return scheme(model)
-
-
-def _rotary(model: Model) -> tuple[int, float] | None:
-    from tfmviz.analysis.positions_learned import rotary_settings
-
-    return rotary_settings(model)
 
 
 def _table(table: Tensor) -> None:

@@ -9,11 +9,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tfmviz.analysis.positions import Lengths, SchemeOnText, Turns
+    from tfmviz.analysis.positions_own import OwnBias, OwnRotation
 
 _EXPLAINED = {
-    "rotary": "It turns queries and keys instead: open *rotary*.",
-    "alibi": "It adds a bias that falls with distance instead: open *biases*.",
-    "relative": "It adds a learned bias for each bucket of distance instead: open *biases*.",
     "sinusoidal": "It adds sines and cosines that nobody learned: open *sinusoids*.",
     "none": "It has no positions at all.",
 }
@@ -65,13 +63,71 @@ def learned(alike: Tensor) -> str:
     )
 
 
-def no_table(scheme: str | None, rotary_settings: tuple[int, float] | None) -> str:
-    """What a model without a table does, as Markdown."""
-    said = _EXPLAINED.get(scheme or "", "Order gets in where scores are made: by rotation or by a bias.")
-    if rotary_settings is not None:
-        turned, base = rotary_settings
-        said += f" Here {turned // 2} pairs of each head turn, with a base of {base:,.0f}."
+def no_table(scheme: str | None) -> str:
+    """What a model does that has neither a table nor a rotation or bias that could be read, as Markdown."""
+    said = _EXPLAINED.get(
+        scheme or "", "How order gets into this model is not written where it could be read: its code alone knows."
+    )
     return f"**What you see** {said}\n\n**Try** minilm: a table of 512 learned positions."
+
+
+def in_scores(turned: Sequence[OwnRotation], added: Sequence[OwnBias]) -> str:
+    """What it has in place of a table, as Markdown."""
+    if turned:
+        return "It **turns** queries and keys, at its own speeds below."
+    if not added:
+        return ""
+    learned = added[0].kind == "relative"
+    return f"It adds {'**learned numbers**' if learned else '**a slope a head**'} to its scores, by distance."
+
+
+def own_rotations(found: Sequence[OwnRotation]) -> str:
+    """*What you see* and *Try* for the loaded model's own rotation, as Markdown."""
+    said = []
+    for one in found:
+        turns, n = one.turns, len(one.turns.radians)
+        base = "" if one.base is None else f", with a base of {one.base:,.0f}"
+        scaled = f", scaled for longer texts ({one.scaling})" if one.scaling else ""
+        where = f"In {one.layers} layers " if one.layers else "Here "
+        said.append(
+            f"{where}{n} pairs of each head turn{base}{scaled}: pair 0 comes round in {float(turns.wavelength[0]):.2g} "
+            f"positions, the last one in {_whole(float(turns.wavelength[-1]))}. {turns.unseen} of them never come "
+            f"round within the {turns.trained_length:,} tokens that it takes."
+        )
+    return f"**What you see** {' '.join(said)}\n\n**Try** *rotary*: another base, and scaling for longer texts."
+
+
+def own_biases(found: Sequence[OwnBias]) -> str:
+    """*What you see* and *Try* for the loaded model's own biases, as Markdown."""
+    first = found[0]
+    if first.kind == "alibi":
+        steepest, flattest = float(first.slopes.max()), float(first.slopes.min())
+        said = (
+            f"{len(first.slopes)} heads with slopes from {steepest:.2g} to {flattest:.2g} a token: the steepest looks "
+            "near, the flattest far. Nothing of it is learned."
+        )
+        return f"**What you see** {said}\n\n**Try** *biases*: other numbers of heads."
+    said = " ".join(
+        f"{stack_name(one.stack).capitalize()}: {one.n_buckets} learned numbers a head; at distance −1 from "
+        f"{float(_at(one, -1).min()):.2g} to {float(_at(one, -1).max()):.2g}, far away from "
+        f"{float(one.bias[:, 0].min()):.2g} to {float(one.bias[:, 0].max()):.2g}."
+        for one in found
+    )
+    return f"**What you see** {said} Steps are buckets.\n\n**Try** *biases*: how distances fall into buckets."
+
+
+def _at(one: OwnBias, distance: int) -> Tensor:
+    """The bias of every head at a distance."""
+    return one.bias[:, one.distance.tolist().index(distance)]
+
+
+def stack_name(stack: str) -> str:
+    """A stack in a sentence."""
+    return "every layer" if stack == "self" else stack
+
+
+def _whole(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def panel(one: SchemeOnText) -> str:
