@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 _SMALLEST = float(np.finfo(np.float32).tiny)
-# Pairs a key that are worth sorting; with more, the strongest are looked for one after the other.
-_MANY = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,14 +77,15 @@ class LinkSieve:
         """Pairs that may be among the strongest of their key: those that beat the weakest it has kept so far."""
         n_keys, kept, flat = self._shape[2], self._of_keys[head], weights.reshape(-1)
         key = kept.place % n_keys
+        full = np.bincount(key, minlength=n_keys) >= self._per_token
         least = np.full(n_keys, np.inf, dtype=np.float32)
         np.minimum.at(least, key, kept.weight)
-        least[np.bincount(key, minlength=n_keys) < self._per_token] = 0.0
-        found = np.flatnonzero(weights > least)
-        if len(found) > _MANY * n_keys:  # the first rows, where all is new: sorting them would take long
-            columns = np.arange(n_keys)
-            found = np.concatenate([row * n_keys + columns for row in _largest(weights.T, self._per_token)])
-        return _Pairs.at(found, flat, first)
+        least[~full] = np.inf
+        better = np.flatnonzero(weights > least)
+        # keys that have too few yet: all that they have here is new, and sorting it would take long
+        fresh = np.flatnonzero(~full & (weights.max(axis=0, initial=0) > 0))
+        strongest = [row * n_keys + fresh for row in _largest(weights[:, fresh].T, self._per_token)]
+        return _Pairs.at(np.sort(np.concatenate([better, *strongest])), flat, first)
 
     def links(self) -> Links:
         """What was found."""
@@ -140,9 +139,11 @@ class _Pairs:
         return _Pairs(place[order], weight[order])
 
     def strongest_of_columns(self, n_keys: int, count: int) -> _Pairs:
-        """The strongest ``count`` of each key; of equal ones those that come first."""
+        """The strongest ``count`` of each key; of equal ones those that come first here."""
         key = self.place % n_keys
-        order = np.lexsort((self.place, -self.weight, key))
+        # one number to sort by: the key, then the weight, whose bits rise with it as long as it is positive
+        falling = np.uint64(2**32 - 1) - self.weight.view(np.uint32)
+        order = np.argsort(key.astype(np.uint64) << np.uint64(32) | falling, kind="stable")
         key = key[order]
         order = order[np.arange(len(key)) - np.searchsorted(key, key) < count]
         return _Pairs(self.place[order], self.weight[order])

@@ -1,0 +1,285 @@
+"""A text of 1,500 tokens in a real browser: blocks, exact cells where one zooms in, minimap, go to token."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Error, Locator, Page, Route, expect
+
+from tfmviz.models import load_model
+
+pytestmark = pytest.mark.browser
+APP = Path(__file__).resolve().parents[2] / "app.py"
+SLOW = 120_000
+N = 1500
+# A character is a token of this model, and one more begins every text.
+TEXT = ("The keeper of the river knew every stone of it, and so did I. " * 24)[: N - 40] + "needle in the hay"
+TEXT += "." * (N - 1 - len(TEXT))
+NEEDLE = 1 + TEXT.index("needle")
+BLOCK = 3
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def weights() -> np.ndarray:
+    stack = load_model("scratch-untrained", device="cpu").trace(TEXT)["self"]
+    return np.stack([stack.weights(1, head).numpy() for head in range(2)])
+
+
+@pytest.fixture
+def open_long(serve: Callable[[Path], str], visit: Open) -> Open:
+    def open_page(more: str = "", **options: Any) -> Page:
+        page = visit(f"{serve(APP)}/?model=scratch-untrained&layer=1&head=0&text={quote(TEXT)}{more}", **options)
+        expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
+        expect(page.locator(".st-key-head_lines [data-ready]")).to_be_attached(timeout=SLOW)
+        return page
+
+    return open_page
+
+
+def view(page: Page) -> Locator:
+    return page.locator(".st-key-head_map")
+
+
+def card(page: Page) -> Locator:
+    return view(page).locator(".tooltip")
+
+
+def live(page: Page) -> Locator:
+    return view(page).locator("[aria-live]")
+
+
+def state(page: Page) -> Locator:
+    return view(page).locator(".map-state")
+
+
+def point(page: Page, across: float, down: float) -> tuple[float, float]:
+    box = view(page).locator(".stage canvas").bounding_box()
+    assert box
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def zoom_in(page: Page, across: float = 0.35, down: float = 0.7) -> None:
+    page.mouse.move(*point(page, across, down))
+    for _ in range(8):
+        page.mouse.wheel(0, -100)
+    expect(state(page)).to_have_text("Exact weights.")
+
+
+def places(page: Page) -> list[list[int]]:
+    """First and last row, and first and last column, that the card speaks of."""
+    texts = card(page).locator(".cell-line > span.number").all_text_contents()
+    return [[int(number) for number in text.split("–")] for text in texts]
+
+
+def test_the_whole_text_shows_maxima_of_blocks_and_hover_says_which(open_long: Open, weights: np.ndarray) -> None:
+    page = open_long()
+    expect(state(page)).to_contain_text(f"Maxima of {BLOCK} × {BLOCK} blocks")
+    seen = set()
+    for across, down in ((0.3, 0.6), (0.25, 0.75), (0.5, 0.8)):
+        page.mouse.move(*point(page, across, down))
+        expect(card(page)).to_contain_text("largest weight of the block")
+        (top, bottom), (left, right) = places(page)
+        assert (bottom - top, right - left) == (BLOCK - 1, BLOCK - 1)
+        largest = weights[0, top : bottom + 1, left : right + 1].max()
+        expect(card(page).locator("strong")).to_have_text(f"{largest:.4f}")
+        seen.add((top, left))
+    assert len(seen) == 3
+
+
+def test_zoomed_in_the_card_has_the_trace_s_numbers_and_only_the_visible_cells_were_fetched(
+    open_long: Open, weights: np.ndarray
+) -> None:
+    page = open_long()
+    asked: list[tuple[int, ...]] = []
+    page.on(
+        "request",
+        lambda request: asked.extend(
+            tuple(map(int, found)) for found in re.findall(r"/(\d+)-(\d+)/(\d+)-(\d+)$", request.url)
+        ),
+    )
+    zoom_in(page)
+    seen = set()
+    for across, down in ((0.35, 0.7), (0.3, 0.6), (0.5, 0.75)):
+        page.mouse.move(*point(page, across, down))
+        expect(card(page)).to_contain_text("weight")
+        (row,), (col,) = places(page)
+        expect(card(page).locator("strong")).to_have_text(f"{weights[0, row, col]:.4f}")
+        seen.add((row, col))
+    assert len(seen) == 3
+    assert asked
+    assert sum((b - a) * (d - c) for a, b, c, d in asked) < N * N / 4
+
+
+def test_a_masked_cell_is_no_small_weight_far_and_near(open_long: Open) -> None:
+    page = open_long()
+    page.mouse.move(*point(page, 0.8, 0.45))
+    expect(card(page)).to_contain_text("masked: may not look there")
+    zoom_in(page, 0.8, 0.45)
+    page.mouse.move(*point(page, 0.8, 0.5))
+    expect(card(page)).to_contain_text("masked: may not look there")
+    (row,), (col,) = places(page)
+    assert col > row
+
+
+def test_a_token_is_found_by_its_number_and_by_its_text(open_long: Open, weights: np.ndarray) -> None:
+    page = open_long()
+    field = view(page).get_by_label("Go to token")
+    field.fill("1,203")
+    field.press("Enter")
+    expect(state(page)).to_have_text("Exact weights.")
+    expect(live(page)).to_contain_text("(1203), key")
+    expect(live(page)).to_contain_text(f"(1203): {weights[0, 1203, 1203]:.4f}")
+    field.fill("Needle")
+    field.press("Enter")
+    expect(live(page)).to_contain_text(f"({NEEDLE}): {weights[0, NEEDLE, NEEDLE]:.4f}")
+    expect(view(page).locator(".goto-told")).to_contain_text("1 of 1: token 1")
+    field.fill("river")
+    for time in (1, 2):
+        field.press("Enter")
+        expect(view(page).locator(".goto-told")).to_contain_text(f"{time} of {TEXT.count('river')}")
+    second = 1 + TEXT.index("river", TEXT.index("river") + 1)
+    expect(live(page)).to_contain_text(f"({second}): ")
+    field.fill("9999")
+    field.press("Enter")
+    expect(view(page).locator(".goto-told")).to_contain_text("There is no token")
+    field.fill("crocodile")
+    field.press("Enter")
+    expect(view(page).locator(".goto-told")).to_have_text("Not in this text.")
+
+
+def test_the_minimap_shows_what_is_seen_and_is_dragged_elsewhere(open_long: Open, weights: np.ndarray) -> None:
+    page = open_long()
+    zoom_in(page)
+    minimap, frame = view(page).locator(".minimap"), view(page).locator(".minimap-frame")
+    box, before = minimap.bounding_box(), frame.bounding_box()
+    assert box
+    assert before
+    assert before["width"] < box["width"] / 2
+    page.mouse.move(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.95 * box["height"], steps=4)
+    page.mouse.up()
+    after = frame.bounding_box()
+    assert after
+    assert after["y"] > before["y"]
+    expect(state(page)).to_have_text("Exact weights.")
+    page.mouse.move(*point(page, 0.45, 0.75))
+    expect(card(page)).to_be_visible()
+    (row,), (col,) = places(page)
+    assert row > 0.8 * N
+    assert col < 0.3 * N
+    expect(card(page).locator("strong")).to_have_text(f"{weights[0, row, col]:.4f}")
+
+
+def test_keys_move_by_blocks_from_afar_and_by_cells_when_near(open_long: Open, weights: np.ndarray) -> None:
+    page = open_long()
+    view(page).get_by_role("application").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(live(page)).to_contain_text("(6–8), key")
+    expect(live(page)).to_contain_text(f"(0–2): maximum {weights[0, 6:9, :3].max():.4f}")
+    for _ in range(6):
+        page.keyboard.press("+")
+    expect(state(page)).to_have_text("Exact weights.")
+    page.keyboard.press("ArrowDown")
+    expect(live(page)).to_contain_text("(7), key")
+    expect(live(page)).to_contain_text(f"(0): {weights[0, 7, 0]:.4f}")
+    page.keyboard.press("0")
+    expect(state(page)).to_contain_text("Maxima of")
+    page.keyboard.press("Escape")
+    expect(live(page)).to_have_text("")
+
+
+def test_another_head_comes_ahead_of_the_page_and_cells_of_the_last_one_are_dropped(
+    open_long: Open, weights: np.ndarray
+) -> None:
+    page = open_long()
+    late: list[Route] = []
+    page.route(re.compile(r"/1/0/\d+-\d+/\d+-\d+$"), lambda route: late.append(route))  # the old head's cells stay away
+    page.mouse.move(*point(page, 0.35, 0.7))
+    for _ in range(8):
+        page.mouse.wheel(0, -100)
+    expect(state(page)).to_contain_text("on their way")
+    page.evaluate("() => { WebSocket.prototype.send = () => {}; }")  # Streamlit hears of nothing more
+    page.locator(".st-key-atlas [role=application]").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(view(page).get_by_role("application")).to_have_attribute("aria-label", re.compile("^Attention of L1 H1"))
+    expect(state(page)).to_have_text("Exact weights.")
+    assert late
+    for route in late:
+        with contextlib.suppress(Error):  # the page has given it up already
+            route.continue_()
+    page.wait_for_timeout(500)
+    page.mouse.move(*point(page, 0.36, 0.7))
+    expect(card(page)).to_be_visible()
+    (row,), (col,) = places(page)
+    expect(card(page).locator("strong")).to_have_text(f"{weights[1, row, col]:.4f}")
+
+
+def test_cells_that_cannot_be_had_leave_the_blocks_and_say_so(open_long: Open, weights: np.ndarray) -> None:
+    page = open_long()
+    page.route(re.compile(r"/\d+-\d+/\d+-\d+$"), lambda route: route.fulfill(status=200, body="nonsense"))
+    page.mouse.move(*point(page, 0.35, 0.7))
+    for _ in range(8):
+        page.mouse.wheel(0, -100)
+    expect(state(page)).to_contain_text("could not be had")
+    page.mouse.move(*point(page, 0.36, 0.7))
+    expect(card(page)).to_contain_text("largest weight of the block")
+
+
+def test_lines_of_a_long_text_say_how_many_are_not_drawn(open_long: Open) -> None:
+    page = open_long("&threshold=0.0")
+    expect(page.locator(".st-key-head_lines .note")).to_contain_text(
+        re.compile(r"The 1.500 links of largest weight drawn; [\d\u2009]+ more reach 0 and are not drawn")
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_text_file_becomes_the_text_of_every_page(
+    serve: Callable[[Path], str], visit: Open, tmp_path: Path, encoding: str
+) -> None:
+    page = visit(f"{serve(APP)}/?model=scratch-untrained")
+    expect(page.locator(".st-key-atlas [data-ready]")).to_be_attached(timeout=SLOW)
+    (tmp_path / "river.txt").write_bytes(TEXT.encode(encoding))
+    page.get_by_role("button", name="Text file").click()
+    page.locator("input[type=file]").set_input_files(tmp_path / "river.txt")
+    expect(page.get_by_text("river.txt: 1,499 characters")).to_be_visible()
+    expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
+    assert page.get_by_label("Text", exact=True).input_value() == TEXT
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Architectures").click()
+    expect(page.get_by_text(f"{N:,} tokens").first).to_be_visible(timeout=SLOW)
+    assert page.get_by_label("Text", exact=True).input_value() == TEXT
+
+
+def test_a_file_that_is_no_text_leaves_the_box_as_it_was(
+    serve: Callable[[Path], str], visit: Open, tmp_path: Path
+) -> None:
+    page = visit(f"{serve(APP)}/?model=scratch-untrained&text=abc")
+    expect(page.locator(".st-key-atlas [data-ready]")).to_be_attached(timeout=SLOW)
+    (tmp_path / "odd.txt").write_bytes("Zwölf".encode("latin-1"))
+    page.get_by_role("button", name="Text file").click()
+    page.locator("input[type=file]").set_input_files(tmp_path / "odd.txt")
+    expect(page.get_by_text("is not UTF-8")).to_be_visible()
+    assert page.get_by_label("Text", exact=True).input_value() == "abc"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_nothing_is_wider_than_the_screen(open_long: Open, dark: bool) -> None:
+    page = open_long(width=390, height=844, touch=True, ratio=2, dark=dark)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tools, plot = view(page).locator(".tools").bounding_box(), view(page).locator(".stage").bounding_box()
+    assert tools
+    assert plot
+    assert tools["x"] + tools["width"] <= plot["x"] + plot["width"] + 1
