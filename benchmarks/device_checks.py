@@ -45,6 +45,7 @@ class Sizes:
         lengths: for the memory of attention.
         budget_s: for each setting of it.
         dtypes: in which it is measured.
+        kv_heads: with how many of 8 heads.
     """
 
     tokens: int
@@ -52,12 +53,18 @@ class Sizes:
     lengths: tuple[int, ...]
     budget_s: float
     dtypes: tuple[str, ...]
+    kv_heads: tuple[int, ...]
 
 
 FULL = Sizes(
-    tokens=512, rounds=15, lengths=tuple(1024 << i for i in range(6)), budget_s=25, dtypes=("float32", "bfloat16")
+    tokens=512,
+    rounds=15,
+    lengths=tuple(1024 << i for i in range(6)),
+    budget_s=25,
+    dtypes=("float32", "bfloat16"),
+    kv_heads=(8, 2),
 )
-SMALL = Sizes(tokens=128, rounds=3, lengths=(1024, 2048, 4096), budget_s=25, dtypes=("float32",))
+SMALL = Sizes(tokens=128, rounds=5, lengths=(1024, 2048, 4096), budget_s=60, dtypes=("float32",), kv_heads=(8,))
 
 
 def parity(device: torch.device, sizes: Sizes) -> tuple[str, list[str]]:
@@ -88,7 +95,7 @@ def memory(device: torch.device, sizes: Sizes) -> tuple[str, list[str]]:
     rows, missed = [], []
     for dtype in sizes.dtypes:
         for backward in (False, True):
-            for kv in (8, 2):
+            for kv in sizes.kv_heads:
                 call = AttentionCall(n_heads=8, n_kv_heads=kv, d_head=64, dtype=dtype, backward=backward)
                 points = list(measure(call, device=str(device), lengths=sizes.lengths, budget_s=sizes.budget_s))
                 setting = f"{dtype}, {'forward + backward' if backward else 'forward'}, {kv} KV heads"

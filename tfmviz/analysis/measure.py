@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from tfmviz.analysis.measure_pace import Ahead, Pace, Point, wall
+from tfmviz.analysis.measure_pace import Ahead, Pace, Point
 from tfmviz.analysis.memory_peak import FORMS, AttentionCall, peak_bytes
 from tfmviz.errors import TfmvizError
 from tfmviz.models.device import resolve_device
@@ -56,6 +56,14 @@ class Worker:
         self.device = device
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
+
+    def start(self) -> None:
+        """Start the process and wait until it has imported what it needs, so that no point has to.
+
+        Raises:
+            MeasurementFailed: if the process is gone.
+        """
+        self._exchange({})
 
     def ask(self, call: AttentionCall, form: AttentionForm, n: int) -> dict[str, Any]:
         """Measure one point.
@@ -139,7 +147,8 @@ def measure(
         device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         forms: which.
         lengths: tokens, ascending.
-        budget_s: seconds in all. A point that would take longer than is left is not tried.
+        budget_s: seconds in all, once the process that measures has started. A point that would take longer than is
+            left is not tried.
         limit: bytes a point may take; None for a fair share of what is free on the device before each point.
         worker: the process to measure in, which its owner closes; None for one of its own.
         report: called before each point.
@@ -152,9 +161,10 @@ def measure(
         MeasurementFailed: if the process that measures has ended.
     """
     where = resolve_device(device)
-    own = worker or Worker(str(where))
-    pace, began = Pace(forms=tuple(forms), lengths=tuple(lengths)), time.monotonic()
+    own, pace = worker or Worker(str(where)), Pace(forms=tuple(forms), lengths=tuple(lengths))
     try:
+        own.start()
+        began = time.monotonic()
         for n in lengths:
             for form in forms:
                 predicted = peak_bytes(form, n, call, device=where.type, n_threads=THREADS)
@@ -162,8 +172,9 @@ def measure(
                 left = budget_s - (time.monotonic() - began)
                 if report is not None:
                     report(pace.ahead(form, n, left, budget_s))
+                asked = time.monotonic()
                 point = _settle(own, call, form, n, predicted, most, left, pace)
-                pace.note(point)
+                pace.note(point, time.monotonic() - asked)
                 yield point
     finally:
         if worker is None:
@@ -185,7 +196,7 @@ def _settle(
     outcome = pace.ended(form)
     if predicted > most:
         outcome = "would not fit"
-    elif outcome is None and wall(expected or 0.0) > left:
+    elif outcome is None and pace.wall(expected or 0.0) > left:
         outcome = "would take too long"
     if outcome is not None:
         why = "a shorter text failed" if outcome == "failed" else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tfmviz.nn.config import AttentionForm
 
-START_S = 0.3  # of a point: its process, a first short call
+START_S = 0.3  # of a point beside its calls: a process of its own, a first short call; before any was seen
 CALLS_S = 0.2  # at least so long is a call timed
 Outcome = Literal["measured", "would not fit", "would take too long", "failed"]
 
@@ -65,12 +65,14 @@ class Pace:
     forms: tuple[AttentionForm, ...]
     lengths: tuple[int, ...]
     _last: dict[AttentionForm, tuple[int, float]] = field(default_factory=dict)
+    _start_s: float = START_S
     _ended: dict[AttentionForm, Outcome] = field(default_factory=dict)
 
-    def note(self, point: Point) -> None:
-        """Take what became of a point."""
+    def note(self, point: Point, took: float) -> None:
+        """Take what became of a point, and the seconds that it took in all."""
         if point.outcome == "measured" and point.seconds is not None:
             self._last[point.form] = point.n, point.seconds
+            self._start_s = max(START_S, took - _calls(point.seconds))
         elif point.outcome != "measured":
             self._ended.setdefault(point.form, point.outcome)
 
@@ -96,18 +98,22 @@ class Pace:
         total = 0.0
         ended = set(self._ended)
         for length, other in self._from(form, n):
-            takes = wall(self.seconds(other, length) or 0.0)
+            takes = self.wall(self.seconds(other, length) or 0.0)
             if other not in ended and total + takes <= left:
                 total += takes
             else:
                 ended.add(other)
         return total
 
+    def wall(self, seconds: float) -> float:
+        """Seconds that a point takes in all, one of whose calls takes ``seconds``."""
+        return self._start_s + _calls(seconds)
+
     def _from(self, form: AttentionForm, n: int) -> Iterable[tuple[int, AttentionForm]]:
         order = [(length, other) for length in self.lengths for other in self.forms]
         return order[order.index((n, form)) :]
 
 
-def wall(seconds: float) -> float:
-    """Seconds that a point takes in all: its process starts, calls are timed, and one more call is watched."""
-    return START_S + max(CALLS_S, seconds) + seconds
+def _calls(seconds: float) -> float:
+    """Seconds of a point's calls: one is watched, then some are timed."""
+    return seconds + max(CALLS_S, seconds)

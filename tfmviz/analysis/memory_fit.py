@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 FROM = 1_024
-"""Shortest text whose point counts in a fit where there are two such: below, constant costs hide the power."""
+"""Shortest text whose point counts in a fit: below, constant costs hide the power."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +46,5 @@ def fit(points: Mapping[int, float]) -> PowerLaw | None:
 
 
 def tail(points: Mapping[int, float], start: int = FROM) -> dict[int, float]:
-    """The points that a fit should go by: those from ``start`` on; the last three where fewer than two lie there."""
-    long = {n: y for n, y in points.items() if n >= start}
-    return long if len(long) >= 2 else dict(sorted(points.items())[-3:])
+    """The points that a fit should go by: those from ``start`` tokens on."""
+    return {n: y for n, y in points.items() if n >= start}

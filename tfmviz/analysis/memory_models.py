@@ -9,8 +9,8 @@ from typing import Literal
 from tfmviz.analysis.memory import attention_bytes, itemsize, kv_cache_bytes
 from tfmviz.errors import ConfigError
 
-Sharing = Literal["own", "MHA", "GQA", "MQA", "sliding window"]
-SHARINGS: tuple[Sharing, ...] = ("own", "MHA", "GQA", "MQA", "sliding window")
+Sharing = Literal["as is", "MHA", "GQA", "MQA", "sliding window"]
+SHARINGS: tuple[Sharing, ...] = ("as is", "MHA", "GQA", "MQA", "sliding window")
 GROUP = 4
 """Query heads that share a key-value head under "GQA", where their number is a multiple of it."""
 
@@ -118,10 +118,10 @@ def shared(shape: ModelShape, sharing: Sharing, window: int) -> ModelShape:
 
     Args:
         shape: the model.
-        sharing: "own" leaves it as it is.
+        sharing: "as is" leaves it as it is.
         window: keys that a query sees under "sliding window".
     """
-    if sharing == "own":
+    if sharing == "as is":
         return shape
     if sharing == "sliding window":
         return replace(shape, window=window)

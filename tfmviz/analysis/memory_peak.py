@@ -251,7 +251,9 @@ def _fused(sizes: Sizes, call: AttentionCall, device: str, n_threads: int) -> in
     copies = 2 * sizes.query if call.is_shared and device != "cpu" else 0  # `fused` itself makes them
     held = sizes.inputs + copies + sizes.query + sizes.rows
     if not call.backward:
-        # scores of a tile, and for each of its queries a largest score, a sum and an output
-        return held + threads * (sizes.tile + sizes.tile_rows * (2 + call.d_head))
+        # scores of a tile, and for each of its queries a largest score, a sum and an output; in half formats the
+        # weights of a tile beside its scores
+        weights = sizes.tile // 2 if call.dtype != "float32" else 0
+        return held + threads * (sizes.tile + weights + sizes.tile_rows * (2 + call.d_head))
     shared = 2 * sizes.query if copies else 2 * sizes.key
     return held + 3 * sizes.query + shared + threads * 2 * sizes.tile

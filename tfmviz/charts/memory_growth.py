@@ -95,14 +95,16 @@ def figure(
     panel = Panel(title=f"{title} (log axes)", low=low - room, high=high + 2 * room, bottom=0, top=1, log=True)
     ends = [math.log10(lengths[0]) - 0.05, math.log10(lengths[-1]) + 0.05]
     names = [growth.name for growth in drawn]
-    made = layout([panel], colours, x_title="tokens in the text (log axis)", x_range=ends, names=names)
+    made = layout([panel], colours, x_title="tokens in the text (log axis, 1k = 1,024)", x_range=ends, names=names)
     made["height"] = HEIGHT
     made["margin"] |= {"l": 62, "t": 32}
     made["xaxis"] |= {"type": "log", **_tokens(lengths), "showgrid": True}
     made["yaxis"] |= _powers(panel, _TEXT[unit])
     made["annotations"] += end_labels([_label(growth, colours) for growth in drawn], panel, "y")
-    seen = [level for level in levels if panel.low <= math.log10(level.value) <= panel.high]
-    made["annotations"] += [_level_name(level, colours) for level in seen]
+    seen = sorted(
+        (level for level in levels if panel.low <= math.log10(level.value) <= panel.high), key=lambda one: one.value
+    )
+    made["annotations"] += [_level_name(level, place, colours) for place, level in enumerate(seen)]
     made["shapes"] = [_level(level, colours) for level in seen] + ([] if mark is None else [_mark(mark, colours)])
     data = [trace for growth in drawn for trace in _traces(growth, colours, unit)]
     return Figure({"data": data, "layout": made}, _validate=False)
@@ -156,7 +158,15 @@ def _tokens(lengths: Sequence[int]) -> dict[str, Any]:
     """Labels at some of the lengths themselves."""
     step = -(-len(lengths) // _MOST_LABELS)
     shown = list(lengths)[::-step][::-1]
-    return {"tickmode": "array", "tickvals": shown, "ticktext": [f"{n:,}" for n in shown]}
+    return {"tickmode": "array", "tickvals": shown, "ticktext": [_short(n) for n in shown], "tickangle": 0}
+
+
+def _short(n: int) -> str:
+    """A length in binary thousands, which powers of 2 come to without a rest: 512, 16k, 1M."""
+    for size, unit in ((1 << 20, "M"), (1 << 10, "k")):
+        if n >= size:
+            return f"{n / size:g}{unit}"
+    return str(n)
 
 
 def _powers(panel: Panel, text: Callable[[float], str]) -> dict[str, Any]:
@@ -179,11 +189,12 @@ def _level(level: Level, colours: Palette) -> dict[str, Any]:
     }
 
 
-def _level_name(level: Level, colours: Palette) -> dict[str, Any]:
+def _level_name(level: Level, place: int, colours: Palette) -> dict[str, Any]:
+    """Its name on its line; each further to the right than the one below, so that near ones can be read."""
     return {
         "text": display.html(level.name),
         "xref": "paper",
-        "x": 0,
+        "x": 0.01 + 0.06 * place,
         "y": math.log10(level.value),
         "xanchor": "left",
         "yanchor": "bottom",

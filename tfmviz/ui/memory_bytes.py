@@ -22,6 +22,8 @@ SOURCES = ("this model", "typed in")
 FORMATS = ("float32", "bfloat16", "int8")
 TOKENS = tuple(64 << i for i in range(15))  # to 1,048,576
 CARDS = (8, 16, 24, 80, 141)  # GB, 10⁹ bytes
+DRAWN = (8, 80)  # of these: more lines would lie on each other
+MOST_BYTES = 10**13  # what is drawn: far beyond any machine the rest only squeezes the picture
 MOST_BATCH = 256
 # an 8-billion decoder of today, to begin with
 TYPED = {
@@ -133,14 +135,14 @@ def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine
         ("weights", "weights", "solid"),
         ("activations", "activations", "dash"),
         ("cache", "KV cache", "dashdot"),
-        ("matrix", "matrix, one layer", "solid"),
-        ("matrices", "matrices, all kept", "dot"),
+        ("matrix", "one matrix", "solid"),
+        ("matrices", "all matrices", "dot"),
     )
     growths = [
         Growth(
             name=name,
             colour=colour,
-            line={n: float(size) for n, found in by_length.items() if (size := getattr(found, part))},
+            line={n: float(size) for n, found in by_length.items() if 0 < (size := getattr(found, part)) <= MOST_BYTES},
             dash=dash,
         )
         for colour, (part, name, dash) in enumerate(parts)
@@ -150,7 +152,7 @@ def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine
         title=f"bytes, {shape.name}, {dtype}, batch {batch}",
         unit="bytes",
         lengths=TOKENS,
-        levels=[Level(name=machine[0], value=machine[1]), *(Level(name=f"{c} GB", value=c * 1e9) for c in CARDS)],
+        levels=[Level(name=machine[0], value=machine[1]), *(Level(name=f"{c} GB", value=c * 1e9) for c in DRAWN)],
         mark=n_tokens,
         dark=pickers.is_dark(),
     )

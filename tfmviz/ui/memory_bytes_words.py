@@ -46,7 +46,7 @@ def seen(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str) -> str:
     )
     doubled = model_bytes(shape, 2 * n_tokens, batch=batch, dtype=dtype)
     return (
-        f"**What you see** At {n_tokens:,} tokens {most} takes most: {bytes_text(parts[most])}. {cache} Twice the "
+        f"**What you see** At {n_tokens:,} tokens most goes to {most}: {bytes_text(parts[most])}. {cache} Twice the "
         f"text: cache x {_times(doubled.cache, found.cache)}, matrix x {_times(doubled.matrix, found.matrix)}.\n\n"
         "**Try** *MQA*: the cache falls, the matrix does not. *Sliding window*: both stop growing as they did."
     )
@@ -62,7 +62,7 @@ def sharings(own: ModelShape, n_tokens: int, window: int, *, batch: int, dtype: 
     for sharing in SHARINGS:
         shape = shared(own, sharing, window)
         found = model_bytes(shape, n_tokens, batch=batch, dtype=dtype)
-        name = {"own": "its own", "sliding window": f"window of {window:,}"}.get(sharing, sharing)
+        name = {"as is": "as it is", "sliding window": f"window of {window:,}"}.get(sharing, sharing)
         cells = [name, str(shape.n_kv_heads), _bytes(found.cache), _bytes(found.matrix), _bytes(found.weights)]
         rows.append("| " + " | ".join(cells) + " |")
     head = "| keys and values | KV heads | KV cache | matrix, one layer | weights |\n|:---|---:|---:|---:|---:|"
@@ -86,16 +86,16 @@ def fits(shape: ModelShape, n_tokens: int, rooms: Sequence[tuple[str, int]], *, 
         for way in ways:
             most = longest(needs(way), room)
             yes = "fits" if most >= n_tokens else "**no**"
-            cells += [yes, ":gray[none]" if not most else "any" if most >= TOO_LONG else f"{count_text(most)} tokens"]
+            cells += [yes, ":gray[none]" if not most else "any" if most >= TOO_LONG else count_text(most)]
         rows.append("| " + " | ".join(cells) + " |")
     fused, stored = (needs(way)(n_tokens) for way in ways)
     head = (
-        f"| memory | fused: {bytes_text(fused)} | longest | matrix stored: {bytes_text(stored)} | longest |\n"
+        f"| memory | fused: {bytes_text(fused)} | longest text | matrix stored: {bytes_text(stored)} | longest text |\n"
         "|:---|:---|---:|:---|---:|"
     )
     note = (
-        "Fused (Flash-style) attention never stores the matrix. Counted are weights, cache, one block's activations "
-        "and, where it is stored, one layer's matrix; not the program itself."
+        "Longest text in tokens. Fused (Flash-style) attention never stores the matrix. Counted are weights, cache, "
+        "one block's activations and, where it is stored, one layer's matrix; not the program itself."
     )
     return "\n".join([f"**Fits in, at {n_tokens:,} tokens**\n", head, *rows, "", note])
 

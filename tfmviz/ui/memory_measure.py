@@ -86,7 +86,7 @@ def _pick(label: str, key: str, options: Sequence[Any], default: Any, notes: Not
         key=key,
         bind="query-params",
         persist_state="session",
-        width=112,
+        width=116 if key == "attn_dtype" else 96,
     )
     return value if value in options else default
 
@@ -130,16 +130,16 @@ def _live(run: LiveRun[Point] | None, asked: Asked, free: int) -> None:
         if run is not None:
             run.heartbeat()
             points = tuple(run.points)
-        _progress(run, len(points))
+        _progress(run, points)
         _picture(asked, points, free)
 
     st.fragment(part, run_every=live_run.EVERY_S if under_way else None, key="measure_live")()
 
 
-def _progress(run: LiveRun[Point] | None, n_points: int) -> None:
+def _progress(run: LiveRun[Point] | None, points: Sequence[Point]) -> None:
     """How far it is, and how long it takes still; always as high, so that nothing jumps."""
     measurement: Measurement | None = st.session_state.get(_MEASUREMENT)
-    done, text = memory_measure_words.progress(run, measurement, n_points)
+    done, text = memory_measure_words.progress(run, measurement, points)
     st.progress(done, text=text)
     if run is not None and run.error is not None:
         errors.show(run.error)

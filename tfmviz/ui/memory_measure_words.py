@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 CHECKED_FROM = 2_048
 HOW = (
-    "How it is measured: each dot is one layer's attention in a process of its own. On the CPU one thread computes; the "
-    "peak is the kernel's highest mark of resident memory (VmHWM, reset before the call) less what was resident before, "
-    "with an allocator that gives freed blocks back at once. Where there is no such mark, a thread looks every "
-    "millisecond. On CUDA it is the allocator's own peak, on MPS what the driver holds. Queries, keys and values are "
-    "counted. Time is the fastest of up to five calls. The chunked form works in blocks of 128 x 128, or of 256 x 256 "
-    "with gradients."
+    "How it is measured: each dot is one layer's attention in a process of its own. On the CPU one thread "
+    "computes; the peak is the kernel's highest mark of resident memory (VmHWM, reset before the call) less what "
+    "was resident before, with an allocator that gives freed blocks back at once. Where there is no such mark, a "
+    "thread looks every millisecond. On CUDA it is the allocator's own peak, on MPS what the driver holds. "
+    "Queries, keys and values are counted. Time is the fastest of up to five calls. The chunked form works in "
+    "blocks of 128 x 128, or of 256 x 256 with gradients."
 )
 
 
@@ -43,7 +43,7 @@ def line(device: str, call: AttentionCall) -> str:
     )
 
 
-def progress(run: LiveRun[Point] | None, measurement: Measurement | None, n_points: int) -> tuple[float, str]:
+def progress(run: LiveRun[Point] | None, measurement: Measurement | None, points: Sequence[Point]) -> tuple[float, str]:
     """How far a measurement is, 0 to 1, and that in words."""
     if run is None or measurement is None:
         return 0.0, "The lines are the formulas. Press Measure: each dot is a call that has run here"
@@ -57,7 +57,8 @@ def progress(run: LiveRun[Point] | None, measurement: Measurement | None, n_poin
             return 0.0, "Starting the process that measures"
         left = f"about {max(step.seconds_left, 1):.0f} s left"
         return step.done, f"Measuring {step.form} on {step.n:,} tokens, {left}"
-    return 1.0, f"Measured as far as memory and time went: {n_points} points"
+    n_measured = sum(point.outcome == "measured" for point in points)
+    return 1.0, f"Measured as far as memory and time went: {n_measured} of {len(points)} points"
 
 
 def seen(asked: Asked, points: Sequence[Point], free: int) -> str:
