@@ -1,6 +1,6 @@
 """What a long text costs once the pass is over: overviews, links, and a rectangle of cells as the server gives it.
 
-    python benchmarks/long_map.py [tokens]
+    PYTHONPATH=. python benchmarks/long_map.py [tokens]
 
 Prints seconds, milliseconds and the process's peak. Run it on a quiet machine.
 """

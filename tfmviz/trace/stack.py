@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -88,11 +88,14 @@ class AttentionStack:
         """What each row gives to a sink and to no token; zeros in a model without sinks."""
         return self.layer(layer).sink(head, rows)
 
-    def overview(self, size: int = 64) -> UInt8[Tensor, "layers heads rows cols"]:
+    def overview(
+        self, size: int = 64, *, report: Callable[[float], None] | None = None
+    ) -> UInt8[Tensor, "layers heads rows cols"]:
         """All heads at once, small.
 
         Args:
             size: most blocks in each direction; a block has ``ceil(n / size)`` tokens.
+            report: told the share that is done after each layer: thousands of tokens take seconds.
 
         Returns:
             uint8 [layers, heads, <=size, <=size], the largest weight in each block, 255 = 1; zeros for layers without
@@ -104,10 +107,12 @@ class AttentionStack:
         n_cols = -(-len(self.key_tokens) // block_length(len(self.key_tokens), size))
         out = torch.zeros(self.n_layers, self.n_heads, n_rows, n_cols, dtype=torch.uint8)
         overviewer = Overviewer(size)
-        for place, layer in zip(out, self.layers, strict=True):
+        for done, (place, layer) in enumerate(zip(out, self.layers, strict=True), start=1):
             if layer.has_attention:
                 small = overviewer.block_maxima(layer)
                 place[: small.shape[0], : small.shape[1], : small.shape[2]] = small
+            if report is not None:
+                report(done / self.n_layers)
         return out
 
     def mean(

@@ -7,6 +7,7 @@ text that they did not type themselves.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -113,16 +114,24 @@ def trace_job(request: TraceRequest, model: Model, run: Callable[[], Trace] | No
 
     def make(job: Job[Traced]) -> Traced:
         job.report(Step(what="Running the model"))
-        return overviewed(run() if run else model.trace(request.text, pair=request.pair, target=request.target))
+        made = run() if run else model.trace(request.text, pair=request.pair, target=request.target)
+        return overviewed(made, job)
 
     return _traces.ask(request, make)
 
 
-def overviewed(trace: Trace) -> Traced:
-    """A trace with what the atlas shows of it."""
+def overviewed(trace: Trace, job: Job[Traced] | None = None) -> Traced:
+    """A trace with what the atlas shows of it; the job says how far it is, for that takes seconds in a long text."""
     # The model, and what a page keeps elsewhere, must not be kept here too.
     trace = replace(trace, revisit=None, looked_into={})
-    overviews = {name: stack.overview().numpy() for name, stack in trace.stacks.items()}
+    began = time.monotonic()
+
+    def report(done: float) -> None:
+        if job is not None:
+            left = (time.monotonic() - began) * (1 - done) / done
+            job.report(Step(what="Drawing all heads", done=done, seconds_left=left))
+
+    overviews = {name: stack.overview(report=report).numpy() for name, stack in trace.stacks.items()}
     reachable = {name: _reachable(stack, overviews[name]) for name, stack in trace.stacks.items()}
     return Traced(trace=trace, overviews=overviews, reachable=reachable)
 

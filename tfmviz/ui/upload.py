@@ -23,10 +23,9 @@ def upload_box() -> None:
             max_upload_size=-(-MOST_BYTES // 2**20),
             on_change=_take,
         )
-    told = st.session_state.get(_TOLD)
-    if told is not None:
-        sentence, failed = told
-        (st.error if failed else st.caption)(sentence)
+        if (told := st.session_state.get(_TOLD)) is not None:
+            sentence, failed = told
+            (st.error if failed else st.caption)(sentence)
 
 
 def _take() -> None:
@@ -42,4 +41,4 @@ def _take() -> None:
         st.session_state[_TOLD] = (f"{name}: {display.markdown(str(error))} Your text stays as it was.", True)
         return
     st.session_state["text"] = text
-    st.session_state[_TOLD] = (f"{name}: {len(text):,} characters, in the box above.", False)
+    st.session_state[_TOLD] = (f"{name}: {len(text):,} characters, in the box now.", False)
