@@ -147,7 +147,8 @@ class UnitHover {
 
 function weightAt(key, row, col) {
   const weight = plotOf(key)?.calcdata?.[0]?.[0]?.z?.[row]?.[col];
-  return Number.isFinite(weight) ? fourDigits(weight).replace("-", "−") : "none";
+  if (!Number.isFinite(weight)) return "none";
+  return fourDigits(Math.abs(weight) < 5e-5 ? 0 : weight).replace("-", "−");
 }
 
 /** Where a cell's side begins in the picture, and how long it is; cut off at the axis' ends, for one may have zoomed. */

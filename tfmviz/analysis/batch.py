@@ -24,15 +24,16 @@ from tfmviz.text.words import word_spans
 if TYPE_CHECKING:
     from tfmviz.trace import AttentionStack, Trace
 
-# Name of each number of a text; in brackets its unit. Numbers of one model come in pairs, "A ..." and "B ...".
-HEADS_APART = "distance of the two heads (0 to 1)"
-ROWS_APART = "distance of their rows, mean (0 to 1)"
-MATCHED_APART = "distance of all heads matched one-to-one, mean (0 to 1)"
-NEXT_APART = "distance of the next pieces (0 to 1)"
+# Name of each number of a text, with its unit; distances go from 0 to 1, those of rows, of matched heads and of texts
+# are means. Numbers of one model come in pairs, "A ..." and "B ...".
+HEADS_APART = "distance of the two heads"
+ROWS_APART = "distance of their rows"
+MATCHED_APART = "distance of all heads, one-to-one"
+NEXT_APART = "distance of the next pieces"
 DISTANCES = (HEADS_APART, ROWS_APART, MATCHED_APART, NEXT_APART)
-_OF_EACH = ("tokens", "tokens a word", "entropy of the head's rows, mean (bits)", "cosine with the other texts, mean")
+_OF_EACH = ("tokens", "tokens a word", "entropy of rows, bits", "cosine with other texts")
 TOKENS, A_WORD, ENTROPY, COSINE = _OF_EACH
-ENTROPIES = ("D(A‖B) of the next piece (bits)", "D(B‖A) of the next piece (bits)")
+ENTROPIES = ("D(A‖B) of the next piece, bits", "D(B‖A) of the next piece, bits")
 STATISTICS = (*DISTANCES, *(f"{letter} {name}" for name in _OF_EACH for letter in "AB"), *ENTROPIES)
 
 

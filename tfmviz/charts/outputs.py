@@ -52,7 +52,7 @@ def similarities(
     """A dot of each model for each pair of sentences, joined by a line: A filled, B outlined.
 
     Args:
-        pairs: what to call each pair, plain text.
+        pairs: what to call each pair, plain text of ours.
         a, b: cosines; NaN where a model has none.
         dark: for a dark page.
 
@@ -64,7 +64,7 @@ def similarities(
     if not len(pairs) == len(a) == len(b):
         raise ConfigError(f"{len(pairs)} pairs have {len(a)} and {len(b)} similarities: one of each is needed.")
     colours, rows = palette(dark), np.arange(len(pairs))
-    names = [display.plotly(pair, _LONGEST) for pair in pairs]
+    names = [display.html(pair) for pair in pairs]
     between = np.stack([a, b, np.full(len(rows), np.nan)], axis=1).reshape(-1)
     line = {
         "type": "scatter",
@@ -103,21 +103,21 @@ def _bars(
 def _dots(
     name: str, values: Float[np.ndarray, " pairs"], rows: np.ndarray, names: Sequence[str], colours: Palette
 ) -> dict[str, Any]:
-    symbol = "circle" if name == "A" else "circle-open"
+    symbol, colour = ("circle" if name == "A" else "circle-open"), colours.weights[11]
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": values,
         "y": rows,
-        "marker": {"symbol": symbol, "size": 11, "color": colours.weights[11], "line": {"width": 2}},
+        "marker": {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}},
         "text": names,
         "hovertemplate": f"%{{text}}<br>{name} %{{x:.4f}}<extra></extra>",
     }
 
 
 def _layout(names: Sequence[str], labels: Sequence[str], colours: Palette, *, x_title: str) -> dict[str, Any]:
-    left = int(_LETTER * max((display.columns(label) for label in labels), default=0)) + 16
+    left = int(_LETTER * max((display.columns(label) for label in labels), default=0)) + 20
     ticks = {"size": 12, "color": colours.ink, "family": MONO}
     return {
         "template": None,
@@ -134,6 +134,7 @@ def _layout(names: Sequence[str], labels: Sequence[str], colours: Palette, *, x_
             "ticktext": list(names),
             "tickfont": ticks,
             "ticks": "",
+            "ticklabelstandoff": 4,
             "showgrid": False,
             "zeroline": False,
         },

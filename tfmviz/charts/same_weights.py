@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EMBEDDING = -1  # where the embedding stands on the axis of layers
 _LEAST = -8  # a power of ten that is always on the axis, so that rounding is seen to be rounding
-_MOST_TICKS = 16
+_MOST_TICKS = 12
 _HEIGHT = 340
 
 
@@ -51,7 +51,7 @@ def figure(found: LargestDifferences, *, bound: float, dark: bool = False) -> Fi
     drawn["xaxis"] |= _layers(n_layers, has_logits=found.logits is not None)
     powers = [10.0**power for power in range(round(math.log10(zero)) + 1, math.floor(top) + 1)]
     drawn["yaxis"] |= {"tickvals": [zero, *powers], "ticktext": ["exactly 0", *(f"{power:.0e}" for power in powers)]}
-    drawn["margin"] |= {"l": 76}
+    drawn["margin"] |= {"l": 76, "r": 82}
     drawn["annotations"][0] |= {"xshift": -68}
     drawn["annotations"].append(_said(bound, colours))
     drawn |= {
@@ -96,9 +96,9 @@ def _points(
 
 
 def _layers(n_layers: int, *, has_logits: bool) -> dict[str, Any]:
-    """Ticks: the embedding, every so many layers, the logits."""
+    """Ticks: the embedding, every so many layers, the logits. Beside the two words there must be room."""
     step = -(-n_layers // _MOST_TICKS)
-    shown = list(range(0, n_layers, step))
+    shown = [layer for layer in range(0, n_layers, step) if step == 1 or step // 2 < layer < n_layers - step // 2 - 1]
     ticks = {EMBEDDING: "emb.", **{layer: f"L{layer}" for layer in shown}}
     if has_logits:
         ticks[n_layers] = "logits"
@@ -114,19 +114,21 @@ def _line(at: float, dash: str, colours: Palette) -> dict[str, Any]:
         "y0": at,
         "y1": at,
         "layer": "below",
-        "line": {"color": colours.faint, "width": 1, "dash": dash},
+        "line": {"color": colours.ink, "width": 1, "dash": dash},
     }
 
 
 def _said(bound: float, colours: Palette) -> dict[str, Any]:
     return {
-        "text": f"promised for weights: {bound:g}",
+        "text": "promised<br>for weights",
         "x": 1,
         "xref": "paper",
-        "xanchor": "right",
+        "xanchor": "left",
+        "xshift": 6,
+        "align": "left",
         "y": math.log10(bound),
         "yref": "y",
-        "yanchor": "bottom",
+        "yanchor": "middle",
         "showarrow": False,
-        "font": {"size": 12, "color": colours.faint},
+        "font": {"size": 12, "color": colours.ink},
     }

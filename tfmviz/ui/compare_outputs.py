@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LIKELIEST = 8
 MOST_SENTENCES = 8
+_LONGEST = 80
 
 
 def draw(a: Side, b: Side, alignment: Alignment, request: TraceRequest) -> None:
@@ -32,9 +33,11 @@ def draw(a: Side, b: Side, alignment: Alignment, request: TraceRequest) -> None:
     parts = st.columns(2, gap="medium")
     with parts[0]:
         _guarded(_next_piece, a, b, alignment)
+        facts = st.container()
     with parts[1]:
         _guarded(_sentences, a, b, request)
-    _guarded(_facts, a, b, request)
+    with facts:  # last, for passes that are timed must not stand in the way of others
+        _guarded(_facts, a, b, request)
 
 
 def _guarded(part: Callable[..., None], *given: object) -> None:
@@ -148,7 +151,8 @@ def _of_pairs(cosines: np.ndarray | None, pairs: list[tuple[int, int]]) -> np.nd
 
 
 def _list_sentences(shown: tuple[str, ...], n: int) -> None:
-    lines = [f"{at}. {display.markdown(display.label(one, 60))}" for at, one in enumerate(shown, 1)]
+    cut = (one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…" for one in shown)
+    lines = [f"{at}. {display.markdown(one)}" for at, one in enumerate(cut, 1)]
     if n > len(shown):
         lines.append(f"\nThe first {len(shown)} of {n:,} lines; *many texts* reads them all.")
     st.markdown("\n".join(lines))
@@ -157,8 +161,14 @@ def _list_sentences(shown: tuple[str, ...], n: int) -> None:
 def _table(names: list[str], values: dict[tuple[int, Pooling], np.ndarray], poolings: tuple[Pooling, ...]) -> None:
     import pandas as pd
 
-    columns = {f"{'AB'[at]} {how}": values[at, how].round(4) for how in poolings for at in (0, 1)}
-    st.dataframe(pd.DataFrame({"sentences": names, **columns}), key="similarity_numbers", hide_index=True, height=140)
+    known = [(at, how) for how in poolings for at in (0, 1) if not np.isnan(values[at, how]).all()]
+    columns = {f"{'AB'[at]} {how}": values[at, how].round(4) for at, how in known}
+    st.dataframe(
+        pd.DataFrame({"sentences": names, **columns}),
+        key="similarity_numbers",
+        hide_index=True,
+        height=min(38 + 36 * len(names), 180),
+    )
 
 
 def _facts(a: Side, b: Side, request: TraceRequest) -> None:

@@ -48,7 +48,7 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], grain: Grain) -> None:
         return
     found = compare_batches.found(run)
     if found is None:
-        slot.button("Stop", key="stop_texts", icon=":material/stop:", on_click=compare_batches.stop, type="primary")
+        slot.button("Stop", key="stop_texts", icon=":material/stop:", on_click=compare_batches.stop)
         found = _wait(run, a, b, line)
     _measure_button(slot, wanted)
     line.say(compare_said.texts(found, len(run.request.texts), run.request.heads))
@@ -75,7 +75,6 @@ def _measure_button(slot: DeltaGenerator, wanted: BatchRequest) -> None:
         icon=":material/play_arrow:",
         on_click=compare_batches.start,
         args=(wanted,),
-        type="primary",
         disabled=not n,
     )
 
@@ -132,7 +131,7 @@ def _results(found: Sequence[Measured]) -> None:
     from tfmviz.analysis.batch import as_csv, summaries
 
     if every := summaries(found):
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns(2, gap="medium")
         with left:
             _picture(found, every)
         with right:

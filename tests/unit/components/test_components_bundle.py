@@ -13,7 +13,15 @@ def read(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-ENTRIES = ("atlas.js", "head_lines.js", "token_map.js", "long_map.js", "atlas_choice.js", "unit_hover.js", "map_click.js")
+ENTRIES = (
+    "atlas.js",
+    "head_lines.js",
+    "token_map.js",
+    "long_map.js",
+    "atlas_choice.js",
+    "unit_hover.js",
+    "map_click.js",
+)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
