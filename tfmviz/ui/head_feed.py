@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from starlette.requests import Request
@@ -128,10 +128,14 @@ def _map_message(traced: cache.Traced, shown: Shown, choice: HeadChoice, feed: s
     from tfmviz.analysis.head_view import head_view
 
     stack = traced.trace[shown.stack]
-    drawn = {"title": choice.name, "row_scaled": shown.row_scaled, "hide_special": shown.hide_special}
+    drawn: dict[str, Any] = {
+        "title": choice.name,
+        "row_scaled": shown.row_scaled,
+        "hide_special": shown.hide_special,
+    }
     if goes_whole(stack, choice.layer, choice.head, shown.part):
-        view = long_views.view(shown.request, stack, shown.part, choice, shown.row_scaled, shown.hide_special)
-        return blocks_message(view, cells=cells_address(feed, choice), **drawn)
+        blocks = long_views.view(shown.request, stack, shown.part, choice, shown.row_scaled, shown.hide_special)
+        return blocks_message(blocks, cells=cells_address(feed, choice), **drawn)
     view = head_view(stack, choice.layer, choice.head, shown.part, shown.window)
     return map_message(view.weights, view.visible, view.query_tokens, view.key_tokens, **drawn)
 
