@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent import futures
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -18,8 +19,6 @@ from tfmviz.ui.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamlit.delta_generator import DeltaGenerator
-
     from tfmviz.analysis.alignment import Grain
     from tfmviz.analysis.batch import Measured, Summary
     from tfmviz.analysis.matching import Head
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
     from tfmviz.ui.compare_sides import Side
 
 MOST_TEXTS = 200
+EVERY_S = 1.0
 _FILE_MB = 1
 _MOST_FAULTS = 10
 
 
 def draw(a: Side, b: Side, heads: tuple[Head, Head], grain: Grain) -> None:
     """Where the texts go in, the button, and what came out."""
-    line = loading.Line(st.container())
+    place = st.container()
     try:
         texts = _texts()
     except TfmvizError as error:
@@ -41,25 +41,47 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], grain: Grain) -> None:
         texts = ()
     wanted = compare_batches.request(a, b, heads, grain, texts)
     run = compare_batches.held()
-    slot = st.empty()
     if run is None or not _is_of(run, a, b):
-        _measure_button(slot, wanted)
-        line.say(compare_said.BEFORE_TEXTS)
+        place.markdown(compare_said.BEFORE_TEXTS)
+        _measure_button(wanted)
         return
+    under_way = compare_batches.found(run) is None
+
+    def part() -> None:
+        """Drawn again by itself: a page that waited here would not hear of a click on Stop before the end."""
+        try:
+            found = _found(run, a, b)
+        except Exception as error:  # a fragment's errors do not reach the page
+            errors.show(error)
+            _measure_button(wanted)
+            return
+        if found is None:
+            st.button("Stop", key="stop_texts", icon=":material/stop:", on_click=compare_batches.stop)
+        elif under_way:
+            st.rerun()  # the last drawing by itself; from here on it is part of the page again
+        else:
+            _measure_button(wanted)
+            st.markdown(compare_said.texts(found, len(run.request.texts), run.request.heads))
+            if run.request != wanted:
+                st.caption("Heads, units or texts have been changed since: measure again for these.")
+            _results(found)
+
+    st.fragment(part, run_every=EVERY_S if under_way else None, key="texts_run")()
+
+
+def _found(run: Run, a: Side, b: Side) -> tuple[Measured, ...] | None:
+    """What the run has found; None, and a bar, while it is under way."""
     found = compare_batches.found(run)
-    if found is None:
-        slot.button("Stop", key="stop_texts", icon=":material/stop:", on_click=compare_batches.stop)
-        found = _wait(run, a, b, line)
-    _measure_button(slot, wanted)
-    line.say(compare_said.texts(found, len(run.request.texts), run.request.heads))
-    if run.request != wanted:
-        st.caption("Heads, units or texts have been changed since: measure again for these.")
-    _results(found)
-
-
-def _wait(run: Run, a: Side, b: Side, line: loading.Line) -> tuple[Measured, ...]:
+    if found is not None:
+        return found
+    job = compare_batches.job(run, a, b)
+    if not futures.wait([job.future], timeout=loading.QUIET_S).done:
+        done = job.step.done or 0.0
+        left = job.seconds * (1 - done) / done if done >= loading.ENOUGH_TO_TELL else None
+        st.progress(done, text=job.step.what if left is None else f"{job.step.what}, about {max(left, 1):.0f} s left")
+        return None
     try:
-        found = loading.wait(compare_batches.job(run, a, b), line)
+        found = job.future.result()
     except Exception:
         compare_batches.forget()  # else the next drawing of the page would begin it anew
         raise
@@ -67,9 +89,9 @@ def _wait(run: Run, a: Side, b: Side, line: loading.Line) -> tuple[Measured, ...
     return found
 
 
-def _measure_button(slot: DeltaGenerator, wanted: BatchRequest) -> None:
+def _measure_button(wanted: BatchRequest) -> None:
     n = len(wanted.texts)
-    slot.button(
+    st.button(
         f"Measure {n:,} text{'' if n == 1 else 's'}",
         key="measure_texts",
         icon=":material/play_arrow:",
