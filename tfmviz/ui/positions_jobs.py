@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING
 
+from tfmviz.ui.loading import ENOUGH_TO_TELL
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
@@ -91,10 +93,12 @@ def lengths_job(scheme: str, seed: int) -> Job[Lengths]:
         from tfmviz.training.threads import limit_this_thread
 
         limit_this_thread(1)
-        return extrapolation(
-            scheme,  # type: ignore[arg-type]
-            seed,
-            report=lambda done: job.report(Step(what=f"Training a small model with {scheme} positions", done=done)),
-        )
+        began = time.monotonic()
+
+        def report(done: float) -> None:
+            left = (time.monotonic() - began) * (1 - done) / done if done >= ENOUGH_TO_TELL else None
+            job.report(Step(what=f"Training a small model with {scheme} positions", done=done, seconds_left=left))
+
+        return extrapolation(scheme, seed, report=report)  # type: ignore[arg-type]
 
     return _lengths.ask((scheme, seed), make)

@@ -18,6 +18,7 @@ from tfmviz.ui.address import Notes
 from tfmviz.ui.positions_schemes import chart, number
 from tfmviz.ui.requests import TraceRequest
 from tfmviz.ui.shelf import Job
+from tfmviz.ui.training_picture import duration
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -150,10 +151,7 @@ def _lengths(jobs: dict[str, Job[Lengths]]) -> None:
     done = {scheme: job.future.result() for scheme, job in jobs.items() if job.future.done()}
     running = next((job for job in jobs.values() if not job.future.done() and job.step.done is not None), None)
     share = (len(done) + ((running.step.done or 0.0) if running else 0.0)) / len(jobs)
-    text = running.step.what if running else "Computed here, and kept for whoever asks next"
-    st.progress(
-        min(share, 1.0), text=text if len(done) < len(jobs) else "Computed here, and kept for whoever asks next"
-    )
+    st.progress(min(share, 1.0), text=_how_far(len(jobs) - len(done), running))
     if not done:
         st.skeleton(height=380)
         return
@@ -175,3 +173,16 @@ def _lengths(jobs: dict[str, Job[Lengths]]) -> None:
     )
     chart(figure, "longer_chart", "Accuracy against length of six small models, one a scheme")
     st.markdown(positions_words.longer(done))
+
+
+def _how_far(n_left: int, running: Job[Lengths] | None) -> str:
+    """What is being trained, and how long all that is left will take: as long for each as for the one under way."""
+    if not n_left:
+        return "Computed here, and kept for whoever asks next"
+    if running is None:
+        return "Waiting for its turn"
+    step = running.step
+    if step.seconds_left is None or step.done is None:
+        return step.what
+    each = step.seconds_left / max(1 - step.done, 1e-3)
+    return f"{step.what}, {duration(step.seconds_left + (n_left - 1) * each)} left for all"
