@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from on_page import component, words
+from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.analysis import long_head
@@ -127,3 +127,26 @@ def test_a_file_that_cannot_be_read_leaves_the_text(explore: Open, data: bytes, 
     assert "\\<b\\>odd" in at.error[0].value
     assert at.text_area(key="text").value == "abc"
     assert component(at, "atlas")[0]["tokens"] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "says"),
+    [
+        ("inside", {}, ""),
+        ("masks", {"mask_view": "side by side"}, ""),
+        ("masks", {"mask_view": "this model"}, "The pictures show its first 512 tokens"),
+        ("masks", {"mask_view": "leakage"}, ""),
+        ("positions", {"position_view": "order"}, f"The first 512 of your text's {N} tokens"),
+        ("architectures", {}, ""),
+        ("compare", {"model_b": MODEL}, ""),
+    ],
+)
+def test_every_page_takes_a_text_of_more_than_one_window(page: str, query: dict[str, str], says: str) -> None:
+    at = AppTest.from_file(str(MAIN), default_timeout=240)
+    at.switch_page(str(MAIN.parents[1] / "pages" / f"{page}.py"))
+    for name, value in {"text": TEXT, "model": MODEL, **query}.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    assert [error.value for error in at.error] == []
+    assert says in plain(words(at))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from tfmviz.analysis.head_view import WINDOW as LONGEST_VIEW
 from tfmviz.analysis.head_view import HeadView, head_view
 from tfmviz.charts import head_map, mask_panels
 from tfmviz.charts.mask_panels import SHOWS, MaskPanel, Show
@@ -210,6 +211,7 @@ def this_model(request: TraceRequest, model: Model, line: loading.Line) -> None:
     line.say(
         f"The masks that **{display.markdown(model.name)}** applied in this pass over {len(trace.tokens):,} tokens, "
         "read from what each layer let through and not from its configuration."
+        + (f" The pictures show its first {LONGEST_VIEW:,} tokens." if len(trace.tokens) > LONGEST_VIEW else "")
     )
     places = st.columns(max(3, min(len(found), 4)), gap="medium")
     for index, one in enumerate(found):

@@ -54,9 +54,10 @@ def order_job(request: TraceRequest, model: Model) -> Job[tuple[SchemeOnText, ..
 
     def make(job: Job[tuple[SchemeOnText, ...]]) -> tuple[SchemeOnText, ...]:
         from tfmviz.analysis.positions import order
+        from tfmviz.analysis.positions_order import LONGEST
 
         job.report(Step(what="Running six small models twice"))
-        return order(model.tokenize(request.text, request.pair))
+        return order(model.tokenize(request.text, request.pair)[:LONGEST])  # the page says where it stops
 
     return _orders.ask(request, make)
 

@@ -95,14 +95,18 @@ def order(request: TraceRequest, line: loading.Line) -> None:
     if not tokens:
         raise EmptyText("There is nothing to look at: the text has no token. Type some words.")
     found = loading.wait(positions_jobs.order_job(request, model), line)
+    shown = len(found[0].weights)
+    which = f"Your text's {shown:,} tokens"
+    if shown < len(tokens):
+        which = f"The first {shown:,} of your text's {len(tokens):,} tokens"
     line.say(
-        f"Your text's {len(tokens):,} tokens in six **small untrained encoders** that differ in how order gets in, and "
+        f"{which} in six **small untrained encoders** that differ in how order gets in, and "
         "in nothing else: where does a token look, and does shuffling the text matter?"
     )
     for some in (found[:3], found[3:]):
         for one, place in zip(some, st.columns(3, gap="medium"), strict=True):
             with place:
-                _panel(one, tokens)
+                _panel(one, tokens[:shown])
     st.markdown(positions_words.order(found))
 
 
