@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Literal, TypeVar
 
@@ -86,13 +86,17 @@ class LiveRun(Generic[T]):
 
     def _advance(self) -> State:
         points = self._measure()
-        while self._may_go_on():
-            try:
-                point = next(points)
-            except StopIteration:
-                return "finished"
-            self.points.append(point)
-        return "stopped"
+        try:
+            while self._may_go_on():
+                try:
+                    point = next(points)
+                except StopIteration:
+                    return "finished"
+                self.points.append(point)
+            return "stopped"
+        finally:
+            if isinstance(points, Generator):
+                points.close()  # what it holds, such as a worker process, goes at once
 
     def _may_go_on(self) -> bool:
         return not self._stop.is_set() and time.monotonic() - self._seen < LEASE_S

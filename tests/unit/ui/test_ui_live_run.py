@@ -38,6 +38,24 @@ def test_a_stop_takes_effect_after_the_point_under_way() -> None:
     assert (run.points, run.state) == ([0, 1, 2, 3], "stopped")
 
 
+def test_what_a_stopped_measurement_holds_goes_at_once() -> None:
+    held: list[str] = []
+
+    def points() -> Iterator[int]:
+        held.append("worker")
+        try:
+            while True:
+                run.stop()
+                yield 1
+        finally:
+            held.clear()
+
+    run: LiveRun[int] = LiveRun(points)
+    run.start()
+    assert run.wait(10)
+    assert (run.points, run.state, held) == ([1], "stopped", [])
+
+
 def test_one_that_nobody_looks_at_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_run, "LEASE_S", 0.2)
     pause = threading.Event()
