@@ -119,10 +119,14 @@ def prompt(model: Model, text: str, n_new: int = 1) -> tuple[Token, ...]:
     if not any(not token.is_special for token in tokens):
         raise EmptyText("There is nothing to go on from: the text has no token. Type some words.")
     left = room(model, len(tokens))
+    if left is not None and left < 1:
+        raise ConfigError(
+            f"The text has {len(tokens):,} tokens and {model.name} takes {model.max_tokens:,}: shorten it."
+        )
     if left is not None and left < n_new:
         raise ConfigError(
             f"The text has {len(tokens):,} tokens and {model.name} takes {model.max_tokens:,}: there is room for "
-            f"{max(left, 0):,} more, not for {n_new:,}. Shorten the text or write fewer tokens."
+            f"{left:,} more, not for {n_new:,}. Shorten the text or write fewer tokens."
         )
     return tokens
 

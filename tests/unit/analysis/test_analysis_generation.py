@@ -96,3 +96,5 @@ def test_a_text_without_tokens_and_one_without_room_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"room for 4 more, not for 5"):
         next(generation.write(ours(), "x" * 60, 5))  # 61 tokens of 64, and the last one written is not read
     assert len(list(generation.write(ours(), "x" * 60, 4))) == 4
+    with pytest.raises(ConfigError, match="The text has 65 tokens and tiny-rotary takes 64: shorten it"):
+        generation.prompt(ours(), "x" * 64, n_new=0)
