@@ -42,5 +42,11 @@ def text_of(tokenizer: PreTrainedTokenizerBase, n_tokens: int, variant: int = 0)
     return " ".join(words)
 
 
+def words_of(n_words: int) -> str:
+    """The first so many words of the story, which begins again where it ends."""
+    story = _STORY.split()
+    return " ".join(story[at % len(story)] for at in range(n_words))
+
+
 def _length(tokenizer: PreTrainedTokenizerBase, words: list[str]) -> int:
     return len(tokenizer(" ".join(words), verbose=False)["input_ids"])
