@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,22 @@ def test_distances_do_not_depend_on_the_blocks() -> None:
     a, b = stack(attention()), stack(attention(seed=1))
     whole = head_distances(a, b, SAME).values
     assert np.abs(head_distances(a, b, SAME, block_bytes=1).values - whole).max() < 1e-12
+
+
+def test_memory_is_bounded_by_the_blocks() -> None:
+    tokens = tuple(Token(id=i, text="a", start=i, end=i + 1) for i in range(160))
+    drawn = np.random.default_rng(0).dirichlet(np.ones(160), size=(2, 6, 160)).astype(np.float32)
+    layers = tuple(LayerAttention.from_weights(torch.from_numpy(each)) for each in drawn)
+    big = AttentionStack(name="self", query_tokens=tokens, key_tokens=tokens, layers=layers)
+    alignment = align("a" * 160, tokens, tokens)
+    peaks = []
+    for size in (1 << 17, 1 << 30):
+        tracemalloc.start()
+        head_distances(big, big, alignment, block_bytes=size)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] < 4 * (1 << 17)
+    assert peaks[1] > 20 * peaks[0]
 
 
 def test_a_model_against_itself_is_at_distance_0() -> None:
