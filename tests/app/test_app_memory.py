@@ -105,7 +105,7 @@ def test_kv_heads_that_do_not_divide_are_told() -> None:
 
 
 def test_bytes_are_those_of_the_model(smollm2: Model) -> None:
-    at = memory_page(memory_view="bytes", model="smollm2", bytes_tokens="8192")
+    at = memory_page(memory_view="bytes", model="smollm2", bytes_tokens="8k")
     assert not at.exception
     lines = {line["hovertext"][0].split("<br>")[0]: line for line in charts(at)["bytes_chart"]["data"]}
     assert numbers(lines["weights"]["y"])[0] == 4 * smollm2.n_parameters
@@ -113,6 +113,7 @@ def test_bytes_are_those_of_the_model(smollm2: Model) -> None:
     expected = kv_cache_bytes(8_192, n_layers=30, n_kv_heads=3, d_head=64)
     assert numbers(lines["KV cache"]["y"])[at_8192] == expected
     assert "135 M parameters" in words(at)
+    assert "Fits in, at 8,192 tokens" in words(at)
 
 
 def test_the_textbooks_rows_are_on_the_page() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfmviz.charts.curves_layout import EndLabel, Panel, end_labels, layout
 from tfmviz.charts.fonts import SANS
-from tfmviz.charts.memory_numbers import bytes_text, seconds_text
+from tfmviz.charts.memory_numbers import bytes_text, seconds_text, short_length
 from tfmviz.charts.palette import Palette, palette
 from tfmviz.text import display
 
@@ -158,15 +158,7 @@ def _tokens(lengths: Sequence[int]) -> dict[str, Any]:
     """Labels at some of the lengths themselves."""
     step = -(-len(lengths) // _MOST_LABELS)
     shown = list(lengths)[::-step][::-1]
-    return {"tickmode": "array", "tickvals": shown, "ticktext": [_short(n) for n in shown], "tickangle": 0}
-
-
-def _short(n: int) -> str:
-    """A length in binary thousands, which powers of 2 come to without a rest: 512, 16k, 1M."""
-    for size, unit in ((1 << 20, "M"), (1 << 10, "k")):
-        if n >= size:
-            return f"{n / size:g}{unit}"
-    return str(n)
+    return {"tickmode": "array", "tickvals": shown, "ticktext": [short_length(n) for n in shown], "tickangle": 0}
 
 
 def _powers(panel: Panel, text: Callable[[float], str]) -> dict[str, Any]:

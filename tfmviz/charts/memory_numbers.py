@@ -37,6 +37,14 @@ def power_text(power: float) -> str:
     return "n" + f"{power:.1f}".translate(_SUPERSCRIPT)
 
 
+def short_length(n: int) -> str:
+    """A length in binary thousands, which powers of 2 come to without a rest: 512, 16k, 1M."""
+    for size, unit in ((1 << 20, "M"), (1 << 10, "k")):
+        if n >= size:
+            return f"{n / size:g}{unit}"
+    return str(n)
+
+
 def _two(value: float) -> str:
     """Two significant digits, and all digits before the point."""
     if value >= 99.5:

@@ -9,6 +9,7 @@ import streamlit as st
 from tfmviz.analysis.memory_models import SHARINGS, ModelShape, Sharing, decoder, model_bytes, shared
 from tfmviz.charts import curves_layout, memory_growth
 from tfmviz.charts.memory_growth import Growth, Level
+from tfmviz.charts.memory_numbers import short_length
 from tfmviz.errors import TfmvizError
 from tfmviz.ui import address, cache, errors, loading, memory_bytes_words, pickers
 from tfmviz.ui.address import Notes
@@ -112,20 +113,20 @@ def _typed(notes: Notes) -> dict[str, int]:
 
 
 def _tokens(notes: Notes) -> int:
-    default = 4_096
-    notes.add(
-        address.settle("bytes_tokens", TOKENS, default, what="length", among=f"There are powers of 2 to {TOKENS[-1]:,}")
-    )
-    value = st.select_slider(
-        "Tokens in each text (log scale)",
-        TOKENS,
+    """How long each text is, in binary thousands on the slider as on the axis."""
+    lengths = {short_length(n): n for n in TOKENS}
+    default = short_length(4_096)
+    among = f"There are powers of 2 from {next(iter(lengths))} to {next(reversed(lengths))}"
+    notes.add(address.settle("bytes_tokens", tuple(lengths), default, what="length", among=among))
+    chosen = st.select_slider(
+        "Tokens in each text (log scale, 1k = 1,024)",
+        tuple(lengths),
         default,
-        format_func=lambda n: f"{n:,}",
         key="bytes_tokens",
         bind="query-params",
         persist_state="session",
     )
-    return int(value) if value in TOKENS else default
+    return lengths.get(chosen, lengths[default])
 
 
 def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine: tuple[str, int]) -> Figure:
