@@ -3,13 +3,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PORT   ?= 8501
 export OMP_WAIT_POLICY = passive
 export TOKENIZERS_PARALLELISM = false
 
 .PHONY: run test check bench models browser clean
 
 run: models
-	$(BIN)/streamlit run app.py
+	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: check models browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile

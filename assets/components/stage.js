@@ -83,6 +83,8 @@ export class Stage {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     if (!this.width || !this.height) return;
+    const { scrollTop, clientHeight, scrollHeight } = this.scroller;
+    this.scroller.classList.toggle("more", scrollTop + clientHeight < scrollHeight - 2);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.onPaint(this.context);
   }

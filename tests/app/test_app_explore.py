@@ -45,6 +45,19 @@ def test_the_opening_head_has_a_pattern_that_can_be_named(explore: Open, model: 
     assert "spread out" not in said
 
 
+def test_another_model_opens_with_its_own_head_unless_one_was_chosen(explore: Open) -> None:
+    """As the address says: a head that nobody chose is not in it, and opening it shows the model's own."""
+    own = explore(text=TEXT, model="smollm2")
+    opened = (own.selectbox(key="layer").value, own.selectbox(key="head").value)
+    at = explore(text=TEXT)
+    assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) != opened
+    at.selectbox(key="model").set_value("smollm2").run()
+    assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) == opened
+    chosen = explore(text=TEXT, layer="2", head="5")
+    chosen.selectbox(key="model").set_value("smollm2").run()
+    assert (chosen.selectbox(key="layer").value, chosen.selectbox(key="head").value) == (2, 5)
+
+
 def test_a_causal_model_s_future_is_not_a_weight(explore: Open, smollm2: Model) -> None:
     at = explore(text="The cat sat on the mat.", model="smollm2", layer="4", head="2")
     drawn = map_weights(at)

@@ -119,7 +119,7 @@ def by_token(
         raise ConfigError(f"each series must have {len(tokens)} values, one a token")
     colours = palette(dark)
     data = [_dots(name, list(range(len(tokens))), values, mark, hover, colours) for mark, (name, values) in _by(series)]
-    layout = _layout(colours, tokens, colours.query_ink) | {"height": 300 + _room(tokens), "yaxis": _y(colours)}
+    layout = _layout(colours, tokens, colours.query_ink) | {"height": 300 + _room(tokens), "yaxis": _y(series, colours)}
     return Figure({"data": data, "layout": layout | _named(title, colours)}, _validate=False)
 
 
@@ -132,7 +132,7 @@ def by_layer(
     colours = palette(dark)
     data = [_dots(name, list(range(len(values))), values, mark, hover, colours) for mark, (name, values) in _by(series)]
     n = max(len(values) for _, values in series)
-    layout = _layout(colours, (), colours.faint) | {"height": 330, "yaxis": _y(colours)}
+    layout = _layout(colours, (), colours.faint) | {"height": 330, "yaxis": _y(series, colours)}
     layout["xaxis"] = layout["xaxis"] | {
         "tickmode": "linear",
         "tick0": 0,
@@ -177,8 +177,11 @@ def _named(title: str, colours: Palette) -> dict[str, Any]:
     }
 
 
-def _y(colours: Palette) -> dict[str, Any]:
-    return {
+def _y(series: Sequence[tuple[str, Float[np.ndarray, " n"]]], colours: Palette) -> dict[str, Any]:
+    values = np.concatenate([one for _, one in series])
+    # Around one and the same number Plotly would draw from one below it to one above, and no share is -1.
+    level = {"range": [-0.03, 1.03]} if values.size and np.ptp(values) < 1e-6 and 0 <= values[0] <= 1.01 else {}
+    return level | {
         "tickfont": {"size": 11, "color": colours.faint, "family": MONO},
         "gridcolor": colours.masked,
         "zeroline": False,

@@ -35,10 +35,11 @@ def hatch(visible: NDArray[np.bool_], colours: Palette) -> dict[str, Any]:
             "bgcolor": colours.masked,
             "fillmode": "replace",
         },
-        "name": "masked: may not look there",
+        "name": "masked",
         "showlegend": True,
         "hoveron": "fills",
-        "hoverinfo": "name",
+        "hoverinfo": "text",
+        "text": "masked: may not look there",
     }
 
 

@@ -186,7 +186,8 @@ def warmup_words(losses: architectures_warmup.Losses) -> str:
         for name, values in losses.items()
     ]
     steps = max(map(len, losses.values()))
+    after = f"{steps} step{'s' if steps > 1 else ''}"
     return (
-        f"**What you see** Loss after {steps} steps: {'; '.join(ends)}. Guessing evenly among 26 letters would cost "
+        f"**What you see** Loss after {after}: {'; '.join(ends)}. Guessing evenly among 26 letters would cost "
         "3.3 nats.\n\n**Try** Another seed: is it the warm-up or luck?"
     )

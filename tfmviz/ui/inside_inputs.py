@@ -64,10 +64,10 @@ class Changes:
 def place(trace: Trace, model: str, notes: Notes) -> Place:
     """Which stack, layer and head."""
     stack = pickers.stack_name(trace, notes)
-    layer, head = pickers.start_of(model)
-    chosen = _number("layer", trace[stack].n_layers, layer, notes)
+    (layer, head), anew = pickers.start_of(model), pickers.is_another(model)
+    chosen = _number("layer", trace[stack].n_layers, layer, notes, anew=anew)
     heads = max(trace[stack].layer(chosen).n_heads, 1)
-    return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes))
+    return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes, anew=anew))
 
 
 def likely_place(model: Model) -> tuple[str, int]:
@@ -80,9 +80,11 @@ def likely_place(model: Model) -> tuple[str, int]:
     return stack, int(layer) if str(layer).isdecimal() else min(first, model.n_layers - 1)
 
 
-def _number(what: str, count: int, default: int, notes: Notes) -> int:
+def _number(what: str, count: int, default: int, notes: Notes, *, anew: bool) -> int:
     options = list(range(count))
     default = min(default, count - 1)
+    if anew:
+        pickers.start_anew(what, default)
     if st.session_state.get(what) == pickers.MEAN or address.asked(what) == pickers.MEAN:
         notes.add(f"A mean over every {what} has no steps of its own: showing {what} {default}.")
         st.session_state[what] = default

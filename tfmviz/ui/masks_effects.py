@@ -41,7 +41,7 @@ def padding(request: TraceRequest, model: Model, line: loading.Line) -> None:
     effect = loading.wait(masks_jobs.padding_job(PaddedRequest(trace=request, pads=pads, side=side), model), line)
     line.say(
         f"**{display.markdown(model.name)}** read the text alone and padded from {n_tokens:,} to {n_tokens + pads:,} "
-        "tokens. Padding should change nothing for the real tokens: hidden, does it?"
+        "tokens. Hidden padding should change nothing for the real tokens."
     )
     left, right = st.columns(2, gap="medium")
     leaks = [("padding hidden", effect.leak.numpy()), ("padding not hidden", effect.leak_open.numpy())]

@@ -85,8 +85,10 @@ def seen(batchings: Sequence[Batching], max_length: int, n_heads: int, seconds: 
     padded, loose, sorted_ = (by_method[method] for method in ("fixed", "dynamic", "bucketed"))
     alone = sum(length**2 for length in padded.lengths) / padded.cells
     wasted = padded.matrix_bytes(n_heads) * (1 - alone)
+    shortest, longest = min(padded.lengths), max(padded.lengths)
+    lines = f"Lines of {shortest:,} to {longest:,} tokens" if shortest < longest else f"Lines of {longest:,} tokens"
     said = (
-        f"**What you see** Lines of {min(padded.lengths):,} to {max(padded.lengths):,} tokens. Padded to "
+        f"**What you see** {lines}. Padded to "
         f"{max_length:,}, the attention matrix of a layer is **{times(padded.matrix_ratio)}** that of the lines alone, "
         f"{decimal_bytes(wasted)} of it wasted where it is stored. Dynamic padding takes {times(loose.matrix_ratio)}, "
         f"buckets {times(sorted_.matrix_ratio)}.{_time(seconds)}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tfmviz.trace import AttentionStack, Trace
 
 MEAN = "mean"
+_PICKED_FOR = "heads_picked_for"
 # Lines thinner than this share of a row's attention are not drawn until somebody asks for them.
 THRESHOLD = 0.1
 MOST_HEADS = 12
@@ -82,15 +83,34 @@ def start_of(model: str) -> tuple[int, int]:
 
 def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
     """Which layer and which head."""
-    layer, head = start_of(model)
+    (layer, head), anew = start_of(model), is_another(model)
     return HeadChoice(
-        layer=_pick("layer", stack.n_layers, layer, notes), head=_pick("head", stack.n_heads, head, notes)
+        layer=_pick("layer", stack.n_layers, layer, notes, anew=anew),
+        head=_pick("head", stack.n_heads, head, notes, anew=anew),
     )
 
 
-def _pick(what: str, count: int, default: int, notes: Notes) -> int | None:
+def is_another(model: str) -> bool:
+    """Whether the model is not the one for which a head was picked last."""
+    before = st.session_state.get(_PICKED_FOR, model)
+    st.session_state[_PICKED_FOR] = model
+    return bool(before != model)
+
+
+def start_anew(what: str, default: int) -> None:
+    """Another model has come: a layer or head that nobody chose gives way to the one that model opens with.
+
+    What nobody chose is not in the address, and an address without it opens the model's own.
+    """
+    if what in st.session_state and what not in st.query_params:
+        st.session_state[what] = default
+
+
+def _pick(what: str, count: int, default: int, notes: Notes, *, anew: bool) -> int | None:
     options: list[int | str] = [MEAN, *range(count)]
     default = min(default, count - 1)
+    if anew:
+        start_anew(what, default)
     among = f"This model has {address.counted(what, count)}, and their {MEAN}"
     notes.add(address.settle(what, options, default, what=what, among=among))
     value = st.selectbox(

@@ -98,7 +98,8 @@ def lengths_job(scheme: str, seed: int) -> Job[Lengths]:
 
         def report(done: float) -> None:
             left = (time.monotonic() - began) * (1 - done) / done if done >= ENOUGH_TO_TELL else None
-            job.report(Step(what=f"Training a small model with {scheme} positions", done=done, seconds_left=left))
+            which = "without positions" if scheme == "none" else f"with {scheme} positions"
+            job.report(Step(what=f"Training a small model {which}", done=done, seconds_left=left))
 
         return extrapolation(scheme, seed, report=report)  # type: ignore[arg-type]
 
