@@ -90,9 +90,10 @@ def _heat_layout(x_title: str, y_title: str, title: str, colours: Palette) -> di
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": colours.ink, "size": 13, "family": SANS},
-        "height": 380,
-        "margin": {"l": 56, "r": 16, "t": 56, "b": 44, "autoexpand": False},
-        "annotations": [_title(title, colours)],
+        "height": 396,
+        "margin": {"l": 56, "r": 16, "t": 72, "b": 44, "autoexpand": False},
+        # above the colour bar: beside it there is no room on a phone
+        "annotations": [_title(title, colours) | {"yshift": 36}],
         "hoverlabel": _hover(colours),
         "xaxis": axis | {"title": {"text": x_title, "font": {"size": 13, "color": colours.faint}}},
         "yaxis": axis
@@ -224,7 +225,7 @@ def clocks(angles: Sequence[float], names: Sequence[str], *, title: str, dark: b
                 "xaxis": hidden | {"range": [-1.3, 2.6 * len(names) - 1.3]},
                 "yaxis": hidden | {"range": [-1.9, 1.2], "scaleanchor": "x"},
                 "annotations": [
-                    *layout_["annotations"],
+                    _title(title, colours),
                     *(
                         {
                             "text": name,

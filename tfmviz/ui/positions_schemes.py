@@ -71,7 +71,7 @@ def sinusoids(request: TraceRequest, line: loading.Line) -> None:
     figure = position_curves.lines(
         [Line(name="sinusoids", x=at, y=dots.numpy())],
         x_title="distance in positions",
-        title="dot product of two positions' encodings, over that of one with itself",
+        title="dot product of two encodings, as a share of its most",
         dark=dark,
     )
     chart(figure, "dots", "Dot product of two encodings against their distance")
