@@ -99,10 +99,10 @@ def _switch(label: str, key: str, notes: Notes) -> bool:
 def _button(run: LiveRun[Point] | None, asked: Asked) -> None:
     """Start or Stop, whichever there is to do."""
     if run is not None and run.is_under_way:
-        st.button("Stop", key="measure_stop", icon=":material/stop:", on_click=_stop, type="primary")
+        st.button("Stop", key="measure_stop", icon=":material/stop:", on_click=_stop)
         return
     label = "Measure" if run is None else "Measure again"
-    st.button(label, key="measure_start", icon=":material/play_arrow:", on_click=_start, args=(asked,), type="primary")
+    st.button(label, key="measure_start", icon=":material/play_arrow:", on_click=_start, args=(asked,))
 
 
 def _start(asked: Asked) -> None:
