@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 EMBEDDING = -1  # where the embedding stands on the axis of layers
 _LEAST = -8  # a power of ten that is always on the axis, so that rounding is seen to be rounding
-_MOST_TICKS = 12
-_HEIGHT = 340
+_MOST_TICKS = 8
+_HEIGHT = 400
+_BELOW = 116  # px
 
 
 def figure(found: LargestDifferences, *, bound: float, dark: bool = False) -> Figure:
@@ -44,20 +45,22 @@ def figure(found: LargestDifferences, *, bound: float, dark: bool = False) -> Fi
         series.append(("logits", np.array([n_layers]), np.array([found.logits]), "diamond-open", colours.key))
     zero, top = _ends([values for _, _, values, _, _ in series], bound)
     panel = Panel(
-        title="largest difference (log axis)", low=math.log10(zero) - 0.5, high=top + 0.5, bottom=0, top=0.9, log=True
+        title="largest difference (log axis)", low=math.log10(zero) - 0.5, high=top + 0.5, bottom=0, top=1, log=True
     )
-    ends = [EMBEDDING - 0.5, n_layers + (0.5 if found.logits is not None else -0.5)]
+    beside = max(0.5, 0.04 * n_layers)  # room for the marks at both ends
+    ends = [EMBEDDING - beside, n_layers - (found.logits is None) + beside]
     drawn = layout([panel], colours, x_title="layer", x_range=ends)
     drawn["xaxis"] |= _layers(n_layers, has_logits=found.logits is not None)
     powers = [10.0**power for power in range(round(math.log10(zero)) + 1, math.floor(top) + 1)]
     drawn["yaxis"] |= {"tickvals": [zero, *powers], "ticktext": ["exactly 0", *(f"{power:.0e}" for power in powers)]}
-    drawn["margin"] |= {"l": 76, "r": 82}
+    drawn["margin"] |= {"l": 76, "r": 82, "b": _BELOW}
     drawn["annotations"][0] |= {"xshift": -68}
     drawn["annotations"].append(_said(bound, colours))
     drawn |= {
         "height": _HEIGHT,
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 0.9, "yanchor": "bottom"},
+        # under the axis, where a phone has room for three lines of it
+        "legend": {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "font": {"size": 13}},
         "shapes": [
             _line(bound, "dash", colours),
             _line(zero * math.sqrt(10), "dot", colours),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfmviz.analysis.same_weights import LargestDifferences
     from tfmviz.ui.compare_sides import Side
 
-_HEIGHT = 340
+_HEIGHT = 400  # px, of the picture and at most of its numbers
 
 
 def draw(a: Side, b: Side) -> None:
@@ -85,7 +85,7 @@ def _numbers(found: LargestDifferences) -> None:
         ),
         key="same_numbers",
         hide_index=True,
-        height=_HEIGHT,
+        height=min(38 + 36 * (1 + len(found.weights)), _HEIGHT),
     )
 
 
