@@ -18,6 +18,7 @@ from tfmviz.errors import ConfigError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")  # of measured points, line by line
 MOST_CELLS = 256  # rows and columns of a heatmap; of longer ones every so many are drawn
 
 
@@ -139,18 +140,26 @@ def lines(
     ends = (math.log10(first), math.log10(last)) if log_x else (first, last)
     if ends[0] == ends[1]:
         ends = (ends[0] - 0.5, ends[1] + 0.5)
+    elif any(line.dots for line in series):
+        # a dot that lies on the very end counts as outside of the axis, and is left out
+        air = 0.01 * (ends[1] - ends[0])
+        ends = (ends[0] - air, ends[1] + air)
     names = [line.name for line in series]
     made = layout([panel], colours, x_title=x_title, x_range=ends, names=names)
-    labels = [
-        EndLabel(
+    whole = [i for i, line in enumerate(series) if float(line.x[-1]) == last]
+    labels = {
+        i: EndLabel(
             text=line.name,
             x=math.log10(float(line.x[-1])) if log_x else float(line.x[-1]),
             y=math.log10(float(line.y[-1])) if log_y else float(line.y[-1]),
             colour=colours.heads[i],
         )
         for i, line in enumerate(series)
-    ]
-    made["annotations"] += end_labels(labels, panel, "y")
+    }
+    made["annotations"] += end_labels([labels[i] for i in whole], panel, "y")
+    for early in (labels[i] for i in labels if i not in whole):
+        # the others go on beside its end: its name stands above
+        made["annotations"] += [one | {"yanchor": "bottom", "yshift": 4} for one in end_labels([early], panel, "y")]
     made["height"] = 380
     if log_x:
         # a label at each power of ten, or at the points themselves where there are few
@@ -158,23 +167,23 @@ def lines(
         made["xaxis"] |= {"type": "log"} | ({"tickvals": _every(series)} if few else {"dtick": 1})
     if mark is not None:
         made["shapes"] = [_mark(mark, colours)]
-    return Figure(
-        {"data": [_line(line, colours.heads[i]) for i, line in enumerate(series)], "layout": made}, _validate=False
-    )
+    return Figure({"data": [_line(line, i, colours) for i, line in enumerate(series)], "layout": made}, _validate=False)
 
 
 def _every(series: Sequence[Line]) -> list[float]:
     return sorted({float(x) for line in series for x in line.x})
 
 
-def _line(line: Line, colour: str) -> dict[str, Any]:
+def _line(line: Line, number: int, colours: Palette) -> dict[str, Any]:
+    colour = colours.heads[number]
     return {
         "type": "scatter",
         "mode": "lines+markers" if line.dots else "lines",
         "x": np.asarray(line.x, np.float32),
         "y": np.asarray(line.y, np.float32),
         "line": {"color": colour, "width": 1.5},
-        "marker": {"color": colour, "size": 7},
+        "marker": {"color": colour, "size": 8, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+        "cliponaxis": not line.dots,
         "hovertemplate": f"{line.name}<br>%{{x:,}}: %{{y:.4g}}<extra></extra>",
     }
 

@@ -170,7 +170,7 @@ def _lengths(jobs: dict[str, Job[Lengths]]) -> None:
             for scheme, one in done.items()
         ],
         x_title="tokens in the text (log axis); dashed: trained length",
-        title="accuracy at the end of the text, share of tokens guessed; measured on models trained here",
+        title="share of tokens guessed at the end of the text",
         log_x=True,
         mark=TRAINED_LENGTH,
         dark=pickers.is_dark(),
