@@ -1,4 +1,4 @@
-"""The Architectures page in a real Chromium: five atlases and one ring."""
+"""The Architectures page in a real Chromium: three kinds on one text, one ring, and trainings that run to their end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -43,6 +44,15 @@ def status(page: Page, stack: str) -> Locator:
     return page.locator(f".st-key-atlas_{stack} .status")
 
 
+def serious(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe holds against a page, those of weight."""
+    return [
+        (rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
+        for rule in Axe().run(page).response["violations"]
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
 def test_a_click_in_another_stack_takes_the_ring_there(architectures: Open) -> None:
     page = three(architectures(SMALL + "&text=The+cat+sat.&stack=cross"))
     expect(status(page, "cross")).to_have_text(re.compile("^L0 H0"))
@@ -58,3 +68,14 @@ def test_a_click_in_another_stack_takes_the_ring_there(architectures: Open) -> N
     )
     expect(status(page, "cross")).to_have_text(NOTHING)
     page.wait_for_function("() => location.search.includes('stack=decoder-only') && location.search.includes('head=2')")
+
+
+def test_axe_finds_nothing_serious_and_a_phone_has_room(architectures: Open) -> None:
+    page = three(architectures(width=390, height=844, touch=True))
+    assert page.get_by_test_id("stMain").evaluate("(node) => node.scrollWidth") <= 390
+    page.wait_for_timeout(800)
+    assert serious(page) == []
+    page.locator(".st-key-view").get_by_role("radio", name="depth").click()
+    expect(page.locator(".st-key-by_depth .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    page.wait_for_timeout(800)
+    assert serious(page) == []

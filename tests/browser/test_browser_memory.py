@@ -83,8 +83,7 @@ def test_choices_are_in_the_address_and_a_link_reopens_them(memory: Open) -> Non
     expect(page.locator(".st-key-bytes_chart").get_by_text("bfloat16").first).to_be_visible(timeout=SLOW)
 
 
-@pytest.mark.parametrize("view", ["measure", "bytes"])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("view", "dark"), [("measure", True), ("bytes", False)])
 def test_nothing_stands_out_of_a_phone_and_nothing_is_inaccessible(memory: Open, view: str, dark: bool) -> None:
     page = memory({"memory_view": view, "model": "minilm"}, width=390, height=844, dark=dark)
     expect(page.get_by_text("What you see")).to_be_visible(timeout=SLOW)

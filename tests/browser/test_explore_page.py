@@ -56,11 +56,11 @@ def type_text(page: Page, text: str, n_tokens: int) -> None:
     box.fill(text)
     box.press("Control+Enter")
     page.wait_for_function(
-        """(n) => document.querySelector(".st-key-atlas [data-ready]").dataset.ready.endsWith("x" + n)""", arg=n_tokens
+        """(n) => document.querySelector(".st-key-atlas [data-ready]")?.dataset.ready.endsWith("x" + n)""", arg=n_tokens
     )
     page.wait_for_function(
         """(n) => document.querySelectorAll(".st-key-head_map").length === 1 &&
-                  document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z.length === n""",
+                  document.querySelector(".st-key-head_map .js-plotly-plot")?.calcdata?.[0][0].z.length === n""",
         arg=n_tokens,
     )
 

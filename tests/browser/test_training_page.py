@@ -1,17 +1,24 @@
-"""The Training page in a real Chromium: a training grows, stops, goes on."""
+"""The Training page in a real Chromium: watched, stopped, taken to Explore, and nobody else's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+
+from tfmviz.models.scratch_load import byte_model
+from tfmviz.training import PRESETS, TASKS, Loop, Settings
 
 pytestmark = pytest.mark.browser
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLOW = 240_000  # a busy machine trains a step a second
+QUICK = "task=copy&width=16&n_layers=1&n_heads=2&warmup=5&seed=3&steps=20"
 LONG = "task=copy&width=16&n_layers=1&n_heads=2&warmup=5&steps=5000"
 
 Open = Callable[..., Page]
@@ -42,6 +49,10 @@ def press(page: Page, key: str) -> None:
     page.locator(f".st-key-{key} button").click()
 
 
+def bar(page: Page) -> str:
+    return page.get_by_test_id("stProgress").inner_text()
+
+
 def curve(page: Page, trace: int = 0) -> list[float]:
     """The points of a line as the browser has them: the loss, or the accuracy."""
     return page.evaluate(
@@ -60,6 +71,23 @@ def wait_for_points(page: Page, more_than: int) -> None:
         arg=more_than,
         timeout=SLOW,
     )
+
+
+def drawn_weights(page: Page) -> np.ndarray:
+    rows = page.evaluate(
+        """() => [...document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z]
+                  .map((row) => [...row].map((value) => Number.isFinite(value) ? value : -1))"""
+    )
+    return np.array(rows, dtype=np.float32)
+
+
+def serious(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe holds against a page, those of weight."""
+    return [
+        (rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
+        for rule in Axe().run(page).response["violations"]
+        if rule["impact"] in ("serious", "critical")
+    ]
 
 
 def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(training: Open) -> None:
@@ -87,3 +115,59 @@ def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(training: Open) -
         """() => !document.querySelector(".st-key-curves .js-plotly-plot").calcdata[0]
                    .some((point) => Number.isFinite(point.y))"""
     )
+
+
+def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(training: Open) -> None:
+    page = training(QUICK + "&watch=carrot&watch_target=carr")
+    press(page, "start")
+    expect(page.get_by_test_id("stProgress")).to_contain_text("Finished: step 20 of 20", timeout=SLOW)
+    page.get_by_role("link", name="in Explore").click()
+    page.wait_for_function("() => location.pathname === '/' && document.title.startsWith('Explore')", timeout=SLOW)
+    wait_for_map(page)
+    expect(page.locator(".st-key-model input")).to_have_value("trained:copy", timeout=SLOW)
+    expect(page.get_by_label("Text", exact=True)).to_have_value("carrot", timeout=SLOW)
+    expect(page.get_by_label("Text for the decoder")).to_have_value("carr", timeout=SLOW)
+    loop = Loop(quick_settings())
+    list(loop.steps())
+    expected = byte_model(loop.model, name="again").trace("carrot", target="carr")["cross"].weights(0, 0).numpy()
+    page.wait_for_function(
+        """(n) => document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z.length === n""",
+        arg=len(expected),
+        timeout=SLOW,
+    )
+    assert np.abs(drawn_weights(page) - expected).max() < 1e-4
+
+
+def quick_settings() -> Settings:
+    """The settings that the address in ``QUICK`` means."""
+    preset = PRESETS["copy"].settings
+    return replace(
+        preset,
+        d_model=16,
+        d_ff=preset.d_ff * 16 // preset.d_model,
+        n_layers=1,
+        n_heads=2,
+        warmup_steps=5,
+        seed=3,
+        n_steps=20,
+    )
+
+
+def test_a_task_brings_its_own_text(training: Open) -> None:
+    page = training()
+    page.locator(".st-key-task").get_by_role("radio", name="sort").click()
+    example = TASKS["sort"].example
+    expect(page.get_by_label("Text to read")).to_have_value(example.text, timeout=SLOW)
+    expect(page.get_by_label("Text to write")).to_have_value(example.target or "", timeout=SLOW)
+    assert page.evaluate("() => location.search.includes('task=sort')")
+
+
+def test_axe_finds_nothing_serious_and_a_phone_has_room(training: Open) -> None:
+    page = training(QUICK, dark=True, width=390, height=844, touch=True)
+    assert page.get_by_test_id("stMain").evaluate("(node) => node.scrollWidth") <= 390
+    assert serious(page) == []
+    press(page, "start")
+    expect(page.get_by_test_id("stProgress")).to_contain_text("Finished", timeout=SLOW)
+    expect(page.get_by_text("Your models.")).to_be_visible(timeout=SLOW)
+    page.wait_for_timeout(800)
+    assert serious(page) == []

@@ -87,13 +87,13 @@ def _buttons(trainer: Trainer, settings: Settings) -> None:
     changed = trainer.settings != settings
     play, again = ":material/play_arrow:", ":material/restart_alt:"
     if phase == "under way":
-        st.button("Stop", key="stop", icon=":material/pause:", on_click=training_session.stop, type="primary")
+        st.button("Stop", key="stop", icon=":material/pause:", on_click=training_session.stop)
         return
     if changed or phase == "new":
         label = "Start anew" if changed else "Start"
-        st.button(label, key="start", icon=play, on_click=training_session.start, args=(settings,), type="primary")
+        st.button(label, key="start", icon=play, on_click=training_session.start, args=(settings,))
     elif phase == "paused":
-        st.button("Resume", key="resume", icon=play, on_click=training_session.start, args=(settings,), type="primary")
+        st.button("Resume", key="resume", icon=play, on_click=training_session.start, args=(settings,))
     if phase != "new":
         st.button("Reset", key="reset", icon=again, on_click=training_session.reset)
         _keep_button(trainer)

@@ -15,7 +15,7 @@ from tfmviz.analysis.memory_peak import FORMS, AttentionCall
 from tfmviz.errors import UnknownDevice
 from tfmviz.nn.config import AttentionForm
 
-CALL = AttentionCall(n_heads=4, n_kv_heads=4, d_head=64)
+CALL = AttentionCall(n_heads=4, n_kv_heads=4, d_head=128)
 POWERS = {"materialised": (1.9, 2.1), "chunked": (0.9, 1.1), "fused": (0.9, 1.1)}
 
 
