@@ -6,6 +6,9 @@ import os
 
 # Before torch is imported by anything: spinning threads make every test slow on a shared machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers share the cores: each with threads for all of them would wait for the others at every product.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from typing import TYPE_CHECKING
 
