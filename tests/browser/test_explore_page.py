@@ -187,12 +187,12 @@ def test_nonsense_in_the_address_opens_the_page_and_is_answered(explore: Open) -
 
 def test_two_browsers_on_two_texts_in_turns(explore: Open, minilm: Model) -> None:
     pages = [explore("?layer=1&head=3"), explore("?layer=1&head=3")]
-    for turn in range(10):
+    for turn in range(6):
         for i, page in enumerate(pages):
             text = f"Page {i}" + " and on" * (turn + 1 + 12 * i)
             type_text(page, text, len(minilm.tokenize(text)))
     for i, page in enumerate(pages):
-        text = f"Page {i}" + " and on" * (10 + 12 * i)
+        text = f"Page {i}" + " and on" * (6 + 12 * i)
         assert np.abs(drawn_weights(page) - minilm.trace(text)["self"].weights(1, 3).numpy()).max() < 1e-6
 
 
