@@ -9,12 +9,15 @@ MiniLM's 72 heads against SmolLM2's 270. The passes are made before; what is mea
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import tracemalloc
 from pathlib import Path
 from statistics import median
 from sys import executable
 from urllib.parse import quote
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # the package is used from where it lies
 
 import report
 from browser import chromium
