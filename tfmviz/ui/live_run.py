@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Literal, TypeVar
 
@@ -121,6 +121,28 @@ def start(name: str, key: Hashable, measure: Callable[[], Iterator[Any]]) -> Non
     run: LiveRun[Any] = LiveRun(measure)
     st.session_state[_slot(name)] = key, run
     run.start()
+
+
+def watch(run: LiveRun[T] | None, draw: Callable[[Sequence[T]], None], *, key: str) -> None:
+    """Draw what there is, again and again by itself while points come; the whole page once they have come.
+
+    Args:
+        run: what is watched; None before it was started.
+        draw: given the points so far; draws the part.
+        key: of the fragment.
+    """
+    under_way = run is not None and run.is_under_way
+
+    def part() -> None:
+        if run is not None and under_way and not run.is_under_way:
+            st.rerun()  # the buttons stand outside
+        points: Sequence[T] = ()
+        if run is not None:
+            run.heartbeat()
+            points = tuple(run.points)
+        draw(points)
+
+    st.fragment(part, run_every=EVERY_S if under_way else None, key=key)()
 
 
 def stop(name: str) -> None:

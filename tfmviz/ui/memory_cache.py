@@ -74,7 +74,7 @@ def draw(request: TraceRequest) -> None:
         line.say("")
         return
     line.say(memory_cache_words.line(model))
-    _live(run, setting)
+    live_run.watch(run, partial(_picture, run=run, setting=setting), key="cache_live")
 
 
 def _setting(request: TraceRequest, model: Model, notes: Notes) -> Setting | None:
@@ -106,23 +106,7 @@ def _button(run: LiveRun[TokenStep] | None, key: Any, setting: Setting) -> None:
     )
 
 
-def _live(run: LiveRun[TokenStep] | None, setting: Setting) -> None:
-    """The part that is drawn again by itself while tokens come."""
-    under_way = run is not None and run.is_under_way
-
-    def part() -> None:
-        if run is not None and under_way and not run.is_under_way:
-            st.rerun()  # the buttons stand outside
-        _picture(run, setting)
-
-    st.fragment(part, run_every=live_run.EVERY_S if under_way else None, key="cache_live")()
-
-
-def _picture(run: LiveRun[TokenStep] | None, setting: Setting) -> None:
-    steps: Sequence[TokenStep] = ()
-    if run is not None:
-        run.heartbeat()
-        steps = tuple(run.points)
+def _picture(steps: Sequence[TokenStep], run: LiveRun[TokenStep] | None, setting: Setting) -> None:
     done = len(steps) / setting.n_new
     st.progress(done, text=memory_cache_words.state(run, len(steps), setting.n_new))
     if run is not None and run.error is not None:

@@ -121,19 +121,12 @@ def _stop() -> None:
 
 def _live(run: LiveRun[Point] | None, asked: Asked, free: int) -> None:
     """The part that is drawn again by itself while points come in."""
-    under_way = run is not None and run.is_under_way
 
-    def part() -> None:
-        if run is not None and under_way and not run.is_under_way:
-            st.rerun()  # the button stands outside
-        points: Sequence[Point] = ()
-        if run is not None:
-            run.heartbeat()
-            points = tuple(run.points)
+    def part(points: Sequence[Point]) -> None:
         _progress(run, points)
         _picture(asked, points, free)
 
-    st.fragment(part, run_every=live_run.EVERY_S if under_way else None, key="measure_live")()
+    live_run.watch(run, part, key="measure_live")
 
 
 def _progress(run: LiveRun[Point] | None, points: Sequence[Point]) -> None:

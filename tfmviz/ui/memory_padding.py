@@ -82,7 +82,7 @@ def draw(request: TraceRequest) -> None:
         run = live_run.held(NAME, key)
         _button(run, key, setting)
     notes.say(notices)
-    _live(run, setting)
+    live_run.watch(run, partial(_picture, run=run, setting=setting), key="padding_live")
 
 
 def _setting(model: Model, lines: tuple[Line, ...], notes: Notes) -> Setting:
@@ -144,25 +144,10 @@ def _button(run: LiveRun[BatchTime] | None, key: object, setting: Setting) -> No
     )
 
 
-def _live(run: LiveRun[BatchTime] | None, setting: Setting) -> None:
-    """The part that is drawn again by itself while batches are timed."""
-    under_way = run is not None and run.is_under_way
-
-    def part() -> None:
-        if run is not None and under_way and not run.is_under_way:
-            st.rerun()  # the buttons stand outside
-        _picture(run, setting)
-
-    st.fragment(part, run_every=live_run.EVERY_S if under_way else None, key="padding_live")()
-
-
-def _picture(run: LiveRun[BatchTime] | None, setting: Setting) -> None:
+def _picture(points: Sequence[BatchTime], run: LiveRun[BatchTime] | None, setting: Setting) -> None:
     from tfmviz.analysis import padding_times
 
-    points: Sequence[BatchTime] = ()
     if run is not None:
-        run.heartbeat()
-        points = tuple(run.points)
         whole = setting.n_tokens * setting.n_rounds
         done = sum(one.n_tokens for one in points)
         st.progress(min(done / whole, 1.0), text=memory_padding_words.state(run, done, whole, setting.n_rounds))
