@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 import streamlit as st
@@ -17,8 +18,9 @@ import streamlit as st
 T = TypeVar("T")
 State = Literal["waiting", "running", "stopped", "finished", "failed"]
 
-LEASE_S = 20.0  # without a look at it
+LEASE_S = 90.0  # without a look at it; a browser lets a hidden tab look once a minute
 EVERY_S = 1.0  # between two drawings of what is there
+WAITING = "Waiting for a measurement that runs already: two at once would disturb each other"
 
 # A thread that stays: each new thread that calls torch would build a team of OpenMP workers of its own.
 _bench = ThreadPoolExecutor(1, thread_name_prefix="tfmviz-live")
@@ -40,7 +42,7 @@ class LiveRun(Generic[T]):
         self.points: list[T] = []
         self.state: State = "waiting"
         self.error: BaseException | None = None
-        self._measure = measure
+        self._measure: Callable[[], Iterator[T]] | None = measure
         self._stop = threading.Event()
         self._seen = self._began = time.monotonic()
         self._done = threading.Event()
@@ -73,10 +75,12 @@ class LiveRun(Generic[T]):
 
     def _run(self) -> None:
         self._began = time.monotonic()
+        # What is measured holds a model, and the session holds this run for as long as it lasts.
+        measure, self._measure = self._measure, None
         try:
-            if self._may_go_on():
+            if measure is not None and self._may_go_on():
                 self.state = "running"
-                self.state = self._advance()
+                self.state = self._advance(measure)
             else:
                 self.state = "stopped"
         except BaseException as error:  # shown to the visitor as a sentence
@@ -84,8 +88,8 @@ class LiveRun(Generic[T]):
         finally:
             self._done.set()
 
-    def _advance(self) -> State:
-        points = self._measure()
+    def _advance(self, measure: Callable[[], Iterator[T]]) -> State:
+        points = measure()
         try:
             while self._may_go_on():
                 try:
@@ -121,6 +125,31 @@ def start(name: str, key: Hashable, measure: Callable[[], Iterator[Any]]) -> Non
     run: LiveRun[Any] = LiveRun(measure)
     st.session_state[_slot(name)] = key, run
     run.start()
+
+
+def button(
+    run: LiveRun[Any] | None,
+    *,
+    name: str,
+    first: str,
+    icon: str,
+    on_start: Callable[[], None],
+    on_stop: Callable[[], None] | None = None,
+) -> None:
+    """Start or Stop, whichever there is to do.
+
+    Args:
+        run: the run of this name; None before it was started.
+        name: of the run; the buttons have the keys ``<name>_start`` and ``<name>_stop``.
+        first: what the button says before there was a run.
+        icon: of the button that starts.
+        on_start: begins a run.
+        on_stop: ends it; None to let the point under way be finished.
+    """
+    if run is not None and run.is_under_way:
+        st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=on_stop or partial(stop, name))
+        return
+    st.button(first if run is None else "Measure again", key=f"{name}_start", icon=icon, on_click=on_start)
 
 
 def watch(run: LiveRun[T] | None, draw: Callable[[Sequence[T]], None], *, key: str) -> None:

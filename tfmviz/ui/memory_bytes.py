@@ -9,7 +9,7 @@ import streamlit as st
 from tfmviz.analysis.memory_models import SHARINGS, ModelShape, Sharing, decoder, model_bytes, shared
 from tfmviz.charts import curves_layout, memory_growth
 from tfmviz.charts.memory_growth import Growth, Level
-from tfmviz.charts.memory_numbers import short_length
+from tfmviz.charts.memory_numbers import bytes_text, short_length
 from tfmviz.errors import TfmvizError
 from tfmviz.ui import address, cache, errors, loading, memory_bytes_words, pickers
 from tfmviz.ui.address import Notes
@@ -182,6 +182,6 @@ def _machine_job(device: str) -> Job[tuple[str, int]]:
         from tfmviz.analysis.memory_machine import machine_bytes
 
         size = machine_bytes(device)
-        return f"this machine, {memory_bytes_words.size(size)}", size
+        return f"this machine, {bytes_text(size)}", size
 
     return _machines.ask(device, make)

@@ -14,11 +14,6 @@ TEXTBOOK_LENGTHS = (1_024, 2_048, 4_096, 32_768)
 TOO_LONG = 10**9  # tokens: nothing that anybody runs
 
 
-def size(n: float) -> str:
-    """Bytes in words."""
-    return bytes_text(n)
-
-
 def line(shape: ModelShape, *, typed: bool) -> str:
     """What the view shows, in one line."""
     name = "A decoder of these sizes" if typed else f"**{display.markdown(shape.name)}**"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -33,14 +33,12 @@ class Setting:
 
     Attributes:
         model: a decoder.
-        text: what it goes on from.
         n_prompt: tokens of the text.
         n_new: tokens to write.
         shape: of the model's cache.
     """
 
     model: Model
-    text: str
     n_prompt: int
     n_new: int
     shape: CacheShape
@@ -62,13 +60,16 @@ def draw(request: TraceRequest) -> None:
         line.say("")
         st.info(memory_cache_words.no_cache(model), icon=":material/block:")
         return
+    from tfmviz.analysis import generation
+
     notes, notices = Notes(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         setting = _setting(request, model, notes)
         if setting is not None:
             key = (request.model, request.text, setting.n_new)
             run = live_run.held(NAME, key)
-            _button(run, key, setting)
+            start = partial(live_run.start, NAME, key, partial(generation.write, model, request.text, setting.n_new))
+            live_run.button(run, name=NAME, first="Start", icon=":material/play_arrow:", on_start=start)
     notes.say(notices)
     if setting is None:
         line.say("")
@@ -87,23 +88,7 @@ def _setting(request: TraceRequest, model: Model, notes: Notes) -> Setting | Non
         st.info(memory_cache_words.no_room(model, n_prompt), icon=":material/block:")
         return None
     n_new = number("New tokens", "new_tokens", FEWEST, most, min(USUAL, most), notes)
-    return Setting(model=model, text=request.text, n_prompt=n_prompt, n_new=n_new, shape=generation.cache_shape(model))
-
-
-def _button(run: LiveRun[TokenStep] | None, key: Any, setting: Setting) -> None:
-    """Start or Stop, whichever there is to do."""
-    from tfmviz.analysis import generation
-
-    if run is not None and run.is_under_way:
-        st.button("Stop", key="cache_stop", icon=":material/stop:", on_click=live_run.stop, args=(NAME,))
-        return
-    st.button(
-        "Start" if run is None else "Measure again",
-        key="cache_start",
-        icon=":material/play_arrow:",
-        on_click=live_run.start,
-        args=(NAME, key, partial(generation.write, setting.model, setting.text, setting.n_new)),
-    )
+    return Setting(model=model, n_prompt=n_prompt, n_new=n_new, shape=generation.cache_shape(model))
 
 
 def _picture(steps: Sequence[TokenStep], run: LiveRun[TokenStep] | None, setting: Setting) -> None:

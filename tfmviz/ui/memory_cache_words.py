@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmviz.analysis.memory import itemsize
+from tfmviz.charts.memory_numbers import bytes_text, seconds_text
 from tfmviz.text import display
-from tfmviz.ui.memory_words import decimal_bytes
+from tfmviz.ui import live_run
 from tfmviz.ui.positions_words import tiny
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def state(run: LiveRun[TokenStep] | None, n_done: int, n_new: int) -> str:
         case "new":
             return f"Ready to write {n_new:,} tokens"
         case "waiting":
-            return "Waiting for a measurement that runs already: two at once would disturb each other"
+            return live_run.WAITING
         case "running":
             return f"{done}{_left(run, n_done, n_new)}"
         case "finished":
@@ -79,19 +80,19 @@ def seen(steps: Sequence[TokenStep], n_prompt: int, n_new: int, shape: CacheShap
     if not steps:
         return (
             f"**What you see** The grey line is arithmetic: the cache of your {n_prompt:,} tokens will take "
-            f"{decimal_bytes(shape.nbytes(n_prompt))}, and {decimal_bytes(shape.nbytes(n_prompt + n_new - 1))} at the "
+            f"{bytes_text(shape.nbytes(n_prompt))}, and {bytes_text(shape.nbytes(n_prompt + n_new - 1))} at the "
             "end.\n\n**Try** Start, and see what a token costs with the cache and without it."
         )
     first, last = steps[0], steps[-1]
-    kept = f"The cache holds {decimal_bytes(last.cache_bytes)}, {_against_formula(last, shape)}."
+    kept = f"The cache holds {bytes_text(last.cache_bytes)}, {_against_formula(last, shape)}."
     if len(steps) == 1:
-        return f"**What you see** Prefill, {n_prompt:,} tokens at once, took {duration(first.seconds)}. {kept}"
+        return f"**What you see** Prefill, {n_prompt:,} tokens at once, took {seconds_text(first.seconds)}. {kept}"
     with_cache, without = _latest(steps)
     return (
-        f"**What you see** Prefill, {n_prompt:,} tokens at once, took {duration(first.seconds)}. By {last.length:,} "
-        f"tokens one more takes {duration(with_cache)} with the cache and {duration(without)} without, "
-        f"{without / with_cache:.2g} × as long. {kept} {_agreement(steps)}\n\n"
-        f"**Try** A text twice as long: which of the two curves feels it?"
+        f"**What you see** Prefill, {n_prompt:,} tokens at once, took {seconds_text(first.seconds)}. By "
+        f"{last.length:,} tokens one more takes {seconds_text(with_cache)} with the cache and "
+        f"{seconds_text(without)} without, {without / with_cache:.2g} × as long. {kept} {_agreement(steps)}\n\n"
+        "**Try** A text twice as long: which of the two curves feels it?"
     )
 
 
@@ -103,7 +104,7 @@ def _latest(steps: Sequence[TokenStep]) -> tuple[float, float]:
 
 def _against_formula(step: TokenStep, shape: CacheShape) -> str:
     predicted = shape.nbytes(step.length)
-    return "exactly the formula’s" if predicted == step.cache_bytes else f"the formula says {decimal_bytes(predicted)}"
+    return "exactly the formula’s" if predicted == step.cache_bytes else f"the formula says {bytes_text(predicted)}"
 
 
 def _agreement(steps: Sequence[TokenStep]) -> str:
@@ -144,12 +145,3 @@ def formula(shape: CacheShape) -> str:
         narrow = min(window for window in shape.windows if window is not None)
         return f"A token: {numbers} = {each:,} bytes, until a layer’s window of {narrow:,} tokens is full."
     return f"A token: {numbers} = {each:,} bytes."
-
-
-def duration(seconds: float) -> str:
-    """Milliseconds or seconds, two or three significant digits."""
-    return f"{1e3 * seconds:.2g} ms" if seconds < 0.0995 else _longer(seconds)
-
-
-def _longer(seconds: float) -> str:
-    return f"{1e3 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,6 +13,7 @@ from tfmviz.analysis.measure import LENGTHS
 from tfmviz.analysis.memory_peak import AttentionCall
 from tfmviz.charts import curves_layout, memory_growth
 from tfmviz.charts.memory_growth import Level
+from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.ui import address, errors, live_run, loading, memory_measure_words, pickers
 from tfmviz.ui.address import Notes
 from tfmviz.ui.live_run import LiveRun
@@ -53,7 +55,14 @@ def draw(request: TraceRequest) -> None:
     if run is None:
         _stop()  # one for other choices, if there is any
     with controls:
-        _button(run, asked)
+        live_run.button(
+            run,
+            name=NAME,
+            first="Measure",
+            icon=":material/play_arrow:",
+            on_start=partial(_start, asked),
+            on_stop=_stop,
+        )
     _live(run, asked, free)
 
 
@@ -94,15 +103,6 @@ def _pick(label: str, key: str, options: Sequence[Any], default: Any, notes: Not
 def _switch(label: str, key: str, notes: Notes) -> bool:
     notes.add(address.settle_switch(key, what=label.lower()))
     return st.toggle(label, key=key, bind="query-params", persist_state="session")
-
-
-def _button(run: LiveRun[Point] | None, asked: Asked) -> None:
-    """Start or Stop, whichever there is to do."""
-    if run is not None and run.is_under_way:
-        st.button("Stop", key="measure_stop", icon=":material/stop:", on_click=_stop)
-        return
-    label = "Measure" if run is None else "Measure again"
-    st.button(label, key="measure_start", icon=":material/play_arrow:", on_click=_start, args=(asked,))
 
 
 def _start(asked: Asked) -> None:
@@ -147,7 +147,7 @@ def _picture(asked: Asked, points: Sequence[Point], free: int) -> None:
             title="peak memory of one call",
             unit="bytes",
             lengths=asked.lengths,
-            levels=[Level(name=f"may be taken here: {memory_measure_words.size(free)}", value=free)],
+            levels=[Level(name=f"may be taken here: {bytes_text(free)}", value=free)],
             dark=dark,
         )
         _chart(figure, "memory_chart", "Peak memory of attention against the length of the text")

@@ -9,6 +9,7 @@ from tfmviz.analysis.memory_fit import FROM
 from tfmviz.analysis.memory_peak import FORMS
 from tfmviz.charts.memory_numbers import bytes_text, power_text, seconds_text
 from tfmviz.text import display
+from tfmviz.ui import live_run
 from tfmviz.ui.memory_measure_picture import memory_law
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ HOW = (
 )
 
 
-def size(n: float) -> str:
-    """Bytes in words."""
-    return bytes_text(n)
-
-
 def line(device: str, call: AttentionCall) -> str:
     """What the view shows, in one line."""
     shared = "" if not call.is_shared else f" on {call.n_kv_heads} KV heads"
@@ -48,15 +44,18 @@ def progress(run: LiveRun[Point] | None, measurement: Measurement | None, points
     if run is None or measurement is None:
         return 0.0, "The lines are the formulas. Press Measure: each dot is a call that has run here"
     if run.state == "waiting":
-        return 0.0, "Waiting until another visitor's measurement is over"
-    if measurement.is_stopped:
-        return measurement.ahead.done if measurement.ahead else 0.0, "Stopped: what was measured stays"
+        return 0.0, live_run.WAITING
+    step = measurement.ahead
+    done = step.done if step else 0.0
+    if measurement.is_stopped or run.state == "stopped":  # by the visitor, or because nobody looked on
+        return done, "Stopped: what was measured stays"
+    if run.state == "failed":
+        return done, "Failed: what was measured stays"
     if run.state == "running":
-        step = measurement.ahead
         if step is None:
             return 0.0, "Starting the process that measures"
         left = f"about {max(step.seconds_left, 1):.0f} s left"
-        return step.done, f"Measuring {step.form} on {step.n:,} tokens, {left}"
+        return done, f"Measuring {step.form} on {step.n:,} tokens, {left}"
     n_measured = sum(point.outcome == "measured" for point in points)
     return 1.0, f"Measured as far as memory and time went: {n_measured} of {len(points)} points"
 

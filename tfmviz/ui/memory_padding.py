@@ -70,7 +70,7 @@ def draw(request: TraceRequest) -> None:
         skeleton.skeleton(height=SKELETON_HEIGHT)
     model = loading.wait(asked, line)
     skeleton.empty()
-    from tfmviz.analysis import padding_waste
+    from tfmviz.analysis import padding_times, padding_waste
 
     lines = padding_waste.lines_of(model, request.text, MOST_LINES)
     n_typed = sum(1 for one in request.text.splitlines() if one.strip())
@@ -80,7 +80,9 @@ def draw(request: TraceRequest) -> None:
         setting = _setting(model, lines, notes)
         key = (request.model, request.text, setting.max_length, setting.bucket)
         run = live_run.held(NAME, key)
-        _button(run, key, setting)
+        measure = partial(padding_times.times, model, lines, setting.batchings, setting.n_rounds)
+        start = partial(live_run.start, NAME, key, measure)
+        live_run.button(run, name=NAME, first="Measure the time", icon=":material/timer:", on_start=start)
     notes.say(notices)
     live_run.watch(run, partial(_picture, run=run, setting=setting), key="padding_live")
 
@@ -125,23 +127,6 @@ def _max_length(longest: int, most: int, notes: Notes) -> int:
         help=f"From your longest line, {longest:,} tokens, to {most:,}.",
     )
     return min(max(int(chosen), longest), most)
-
-
-def _button(run: LiveRun[BatchTime] | None, key: object, setting: Setting) -> None:
-    """Start or Stop, whichever there is to do."""
-    from tfmviz.analysis import padding_times
-
-    if run is not None and run.is_under_way:
-        st.button("Stop", key="padding_stop", icon=":material/stop:", on_click=live_run.stop, args=(NAME,))
-        return
-    measure = partial(padding_times.times, setting.model, setting.lines, setting.batchings, setting.n_rounds)
-    st.button(
-        "Measure the time" if run is None else "Measure again",
-        key="padding_start",
-        icon=":material/timer:",
-        on_click=live_run.start,
-        args=(NAME, key, measure),
-    )
 
 
 def _picture(points: Sequence[BatchTime], run: LiveRun[BatchTime] | None, setting: Setting) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tfmviz.charts.memory_numbers import bytes_text, seconds_text
 from tfmviz.text import display
-from tfmviz.ui.memory_cache_words import duration
-from tfmviz.ui.memory_words import decimal_bytes
+from tfmviz.ui import live_run
 
 if TYPE_CHECKING:
     from tfmviz.analysis.padding_times import BatchTime
@@ -50,7 +50,7 @@ def state(run: LiveRun[BatchTime], done: int, whole: int, n_rounds: int) -> str:
     rounds = f"median of {n_rounds} rounds" if n_rounds > 1 else "one round"
     match run.state:
         case "waiting":
-            return "Waiting for a measurement that runs already: two at once would disturb each other"
+            return live_run.WAITING
         case "running":
             left = f", about {max(1, round(run.seconds * (whole - done) / done))} s left" if done else ""
             return f"{done:,} of {whole:,} tokens{left}"
@@ -69,11 +69,11 @@ def table(batchings: Sequence[Batching], n_heads: int, shape: PassShape, seconds
         ("batches", [f"{len(one.batches):,}" for one in batchings]),
         ("tokens computed", [f"{one.n_tokens:,}" for one in batchings]),
         ("of them padding", [f"{one.n_padding:,}" for one in batchings]),
-        ("attention matrix of a layer", [decimal_bytes(one.matrix_bytes(n_heads)) for one in batchings]),
+        ("attention matrix of a layer", [bytes_text(one.matrix_bytes(n_heads)) for one in batchings]),
         ("× the lines alone", [times(one.matrix_ratio) for one in batchings]),
-        ("the same, at once", [decimal_bytes(one.largest_matrix_bytes(n_heads)) for one in batchings]),
-        ("activations of a layer, at once", [decimal_bytes(one.activation_bytes(shape)) for one in batchings]),
-        ("time of all lines", [duration(seconds[m]) if (m := one.method) in seconds else "–" for one in batchings]),
+        ("the same, at once", [bytes_text(one.largest_matrix_bytes(n_heads)) for one in batchings]),
+        ("activations of a layer, at once", [bytes_text(one.activation_bytes(shape)) for one in batchings]),
+        ("time of all lines", [seconds_text(seconds[m]) if (m := one.method) in seconds else "–" for one in batchings]),
     ]
     head = "| | " + " | ".join(names[one.method] for one in batchings) + " |\n|:---|" + "---:|" * len(batchings)
     return "\n".join([head, *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows)])
@@ -90,7 +90,7 @@ def seen(batchings: Sequence[Batching], max_length: int, n_heads: int, seconds: 
     said = (
         f"**What you see** {lines}. Padded to "
         f"{max_length:,}, the attention matrix of a layer is **{times(padded.matrix_ratio)}** that of the lines alone, "
-        f"{decimal_bytes(wasted)} of it wasted where it is stored. Dynamic padding takes {times(loose.matrix_ratio)}, "
+        f"{bytes_text(wasted)} of it wasted where it is stored. Dynamic padding takes {times(loose.matrix_ratio)}, "
         f"buckets {times(sorted_.matrix_ratio)}.{_time(seconds)}"
     )
     return f"{said}\n\n{_try(len(padded.lengths))}\n\n:small[:gray[{textbook()}]]"

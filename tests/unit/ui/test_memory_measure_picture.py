@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from tfmviz.analysis.measure_pace import Point
 from tfmviz.analysis.memory_peak import AttentionCall
+from tfmviz.ui.live_run import LiveRun
 from tfmviz.ui.memory_measure_picture import memory_growths, time_growths
-from tfmviz.ui.memory_measure_run import Asked
-from tfmviz.ui.memory_measure_words import seen, table
+from tfmviz.ui.memory_measure_run import Asked, Measurement
+from tfmviz.ui.memory_measure_words import progress, seen, table
 
 ASKED = Asked(
     call=AttentionCall(n_heads=8, n_kv_heads=8, d_head=64),
@@ -65,3 +68,12 @@ def test_the_words_give_powers_errors_ratios_and_refusals() -> None:
 )
 def test_every_point_has_its_row(point: Point, row: str) -> None:
     assert row in table([point])
+
+
+@pytest.mark.parametrize("state", ["stopped", "failed"])
+def test_a_run_that_ended_early_is_not_called_complete(state: Literal["stopped", "failed"]) -> None:
+    measurement, run = Measurement(ASKED), LiveRun(lambda: iter(MATRIX))
+    run.state = state  # as it is when nobody looked on, or when the worker was lost
+    done, said = progress(run, measurement, MATRIX)
+    assert done < 1
+    assert said.startswith(state.capitalize())

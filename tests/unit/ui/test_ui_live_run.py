@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -139,3 +141,19 @@ def test_what_went_wrong_is_kept() -> None:
     assert run.points == [1]
     assert run.state == "failed"
     assert isinstance(run.error, ValueError)
+
+
+def test_what_was_measured_with_is_let_go_once_it_is_over() -> None:
+    class Model:
+        def points(self) -> Iterator[int]:
+            yield 1
+
+    model = Model()
+    kept = weakref.ref(model)
+    run = LiveRun(model.points)
+    del model
+    run.start()
+    assert run.wait(10)
+    gc.collect()
+    assert run.points == [1]
+    assert kept() is None
