@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from tiny_lfm2 import save_tiny_lfm2
 
 import tfmviz
 from tfmviz.models import Model
+from tfmviz.ui import live_run
+from tfmviz.ui.live_run import LiveRun
 
 SOFTMAX = 5e-5  # PyTorch's softmax of 49 152 numbers is this exact in float32
 LINES = "A cat sleeps on the sofa.\nThe kitten naps on the couch.\nTaxes are due in April."
@@ -134,6 +137,29 @@ def test_a_text_that_cannot_be_read_is_said_and_the_others_count() -> None:
     assert not at.exception
     assert any("602 tokens" in warning.value for warning in at.warning)
     assert "n = 1 texts" in words(at)
+
+
+def test_a_run_over_many_texts_ends_when_the_visitor_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_run, "LEASE_S", 0.5)
+    at = compare_page(text=TEXT, model="minilm", model_b="scratch-minilm", compare_view="many texts")
+    at.text_area(key="lines").set_value("\n".join(f"{LINES} {i}".replace("\n", " ") for i in range(200))).run()
+    at.button(key="measure_texts").click().run()
+    run: LiveRun[Any] = at.session_state["live_run_texts"][1]
+    assert run.wait(60)  # nobody looks any more
+    assert run.state == "stopped"
+    at.run()
+    assert not at.exception
+    assert f"Stopped after {len(run.points)} of 200 texts" in words(at)
+    assert at.button(key="measure_texts").label == "Measure 200 texts"
+
+
+def test_what_was_measured_stays_when_another_head_is_chosen() -> None:
+    at = compare_page(text=TEXT, model="minilm", model_b="minilm", compare_view="many texts")
+    at.text_area(key="lines").set_value(LINES).run()
+    measured(at)
+    at.selectbox(key="head_b").set_value(7).run()
+    assert "n = 3 texts" in words(at)
+    assert any("measure again for these" in caption.value for caption in at.caption)
 
 
 def test_too_many_texts_are_refused_with_their_number() -> None:

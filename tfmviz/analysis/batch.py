@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,11 +59,13 @@ class Measured:
     Attributes:
         text: as given.
         values: numbers by name, those of ``STATISTICS`` that there are.
+        vectors: the text as one vector by A and by B, the mean of its last hidden states; None where it was refused.
         fault: why there are none, as a sentence; empty where all went well.
     """
 
     text: str
-    values: dict[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+    vectors: tuple[Float[np.ndarray, " d_model_a"], Float[np.ndarray, " d_model_b"]] | None = None
     fault: str = ""
 
 
@@ -85,45 +87,43 @@ class Summary:
 
 
 def measure(
-    texts: Sequence[str],
-    a: Reader,
-    b: Reader,
-    *,
-    grain: Grain = "tokens",
-    one_vocabulary: bool = False,
-    heard: Callable[[int], None] = lambda done: None,
-    stopped: Callable[[], bool] = lambda: False,
-) -> tuple[Measured, ...]:
-    """Compare two models on many texts.
+    texts: Sequence[str], a: Reader, b: Reader, *, grain: Grain = "tokens", one_vocabulary: bool = False
+) -> Iterator[Measured]:
+    """Compare two models on many texts, one after the other.
 
     Args:
-        texts: one after the other; what one of the models refuses is said of that text, and the others go on.
+        texts: what one of the models refuses is said of that text, and the others go on.
         a, b: the models.
         grain: how fine the units are.
         one_vocabulary: both are decoders over the same pieces, so that what they expect next can be compared.
-        heard: hears, before each text, how many are done.
-        stopped: asked before each text; True leaves it there.
 
-    Returns:
-        The texts that were read, in order.
+    Yields:
+        One a text, in order, as it is read. Whoever stops asking stops the work.
     """
-    found: list[Measured] = []
-    vectors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    for done, text in enumerate(texts):
-        if stopped():
-            break
-        heard(done)
+    for text in texts:
         try:
             first, second = a.read(text), b.read(text)
             values = _of_text(first, second, a, b, grain)
             if one_vocabulary:
                 values |= _of_next(first, second)
-            vectors[done] = (pooled(first)["mean"], pooled(second)["mean"])
-            found.append(Measured(text=text, values=values))
+            measured = Measured(text=text, values=values, vectors=(pooled(first)["mean"], pooled(second)["mean"]))
         except TfmvizError as error:
-            found.append(Measured(text=text, fault=str(error)))
-    _add_cosines(found, vectors)
-    return tuple(found)
+            measured = Measured(text=text, fault=str(error))
+        yield measured
+
+
+def with_cosines(measured: Sequence[Measured]) -> tuple[Measured, ...]:
+    """The texts with how alike each is to the others, in either model: what is left to say once all are read."""
+    read = [one.vectors for one in measured if one.vectors is not None]
+    if len(read) < 2:
+        return tuple(measured)
+    means = []
+    for vectors in zip(*read, strict=True):
+        table = cosines(np.stack(vectors))
+        means.append((table.sum(1) - table.diagonal()) / (len(table) - 1))
+    names = [f"{letter} {COSINE}" for letter in "AB"]
+    found = (dict(zip(names, of_text, strict=True)) for of_text in np.stack(means, axis=1).tolist())
+    return tuple(one if one.vectors is None else replace(one, values={**one.values, **next(found)}) for one in measured)
 
 
 def summaries(measured: Sequence[Measured]) -> tuple[Summary, ...]:
@@ -177,17 +177,6 @@ def _of_next(first: Trace, second: Trace) -> dict[str, float]:
         ENTROPIES[0]: relative_entropy(p, q),
         ENTROPIES[1]: relative_entropy(q, p),
     }
-
-
-def _add_cosines(found: Sequence[Measured], vectors: dict[int, tuple[np.ndarray, np.ndarray]]) -> None:
-    """How alike each text is to the others, in either model: what is left to say once all are read."""
-    if len(vectors) < 2:
-        return
-    for at, letter in enumerate("AB"):
-        table = cosines(np.stack([pair[at] for pair in vectors.values()]))
-        others = (table.sum(1) - 1) / (len(table) - 1)
-        for text, cosine in zip(vectors, others.tolist(), strict=True):
-            found[text].values[f"{letter} {COSINE}"] = cosine
 
 
 def _stack(trace: Trace) -> AttentionStack:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfmviz.text import display
+from tfmviz.ui import live_run
 
 if TYPE_CHECKING:
     from tfmviz.analysis.batch import Measured, Summary
     from tfmviz.analysis.matching import Head
     from tfmviz.analysis.outputs import NextPieces
     from tfmviz.ui.compare_sides import Side
+    from tfmviz.ui.live_run import LiveRun
 
 ONE_SENTENCE = (
     "Write two lines or more into the text, or pick a sample of two sentences: then both models say how alike they are."
@@ -81,6 +83,15 @@ def alike(
             f"Over the {len(names)} pairs the two sets of numbers correlate with r = {np.corrcoef(a, b)[0, 1]:.2f}."
         )
     return f"Cosine by {pooling} pooling. {' '.join(said)}"
+
+
+def texts_so_far(run: LiveRun[Measured], n: int) -> tuple[float, str]:
+    """How far a run over ``n`` texts is, 0 to 1, and that in words."""
+    if run.state == "waiting":
+        return 0.0, live_run.WAITING
+    read = len(run.points)
+    left = f", about {max(1, round(run.seconds * (n - read) / read))} s left" if read else ""
+    return read / n, f"Text {min(read + 1, n):,} of {n:,}{left}"
 
 
 def texts(found: Sequence[Measured], n: int, heads: tuple[Head, Head]) -> str:

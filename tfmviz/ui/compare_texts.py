@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent import futures
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -13,20 +14,20 @@ from tfmviz.charts import curves_layout, text_spread
 from tfmviz.errors import ConfigError, TfmvizError
 from tfmviz.text import display
 from tfmviz.text.files import read_text
-from tfmviz.ui import compare_batches, compare_said, errors, inputs, loading, pickers
+from tfmviz.ui import compare_batches, compare_said, errors, inputs, live_run, pickers
+from tfmviz.ui.live_run import LiveRun
 from tfmviz.ui.samples import samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tfmviz.analysis.alignment import Grain
     from tfmviz.analysis.batch import Measured, Summary
     from tfmviz.analysis.matching import Head
-    from tfmviz.ui.compare_batches import BatchRequest, Run
+    from tfmviz.ui.compare_batches import BatchRequest
     from tfmviz.ui.compare_sides import Side
 
+NAME = "texts"
 MOST_TEXTS = 200
-EVERY_S = 1.0
+_ASKED = "compare_texts_asked"
 _FILE_MB = 1
 _MOST_FAULTS = 10
 
@@ -40,71 +41,52 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], grain: Grain) -> None:
         errors.show(error)
         texts = ()
     wanted = compare_batches.request(a, b, heads, grain, texts)
-    run = compare_batches.held()
-    if run is None or not _is_of(run, a, b):
+    models = (wanted.a, wanted.b)
+    run, asked = live_run.held(NAME, models), st.session_state.get(_ASKED, wanted)
+    _button(run, wanted, partial(compare_batches.measured, wanted, a, b))
+    if run is None:
         place.markdown(compare_said.BEFORE_TEXTS)
-        _measure_button(wanted)
         return
-    under_way = compare_batches.found(run) is None
-
-    def part() -> None:
-        """Drawn again by itself: a page that waited here would not hear of a click on Stop before the end."""
-        try:
-            found = _found(run, a, b)
-        except Exception as error:  # a fragment's errors do not reach the page
-            errors.show(error)
-            _measure_button(wanted)
-            return
-        if found is None:
-            st.button("Stop", key="stop_texts", icon=":material/stop:", on_click=compare_batches.stop)
-        elif under_way:
-            st.rerun()  # the last drawing by itself; from here on it is part of the page again
-        else:
-            _measure_button(wanted)
-            st.markdown(compare_said.texts(found, len(run.request.texts), run.request.heads))
-            if run.request != wanted:
-                st.caption("Heads, units or texts have been changed since: measure again for these.")
-            _results(found)
-
-    st.fragment(part, run_every=EVERY_S if under_way else None, key="texts_run")()
+    live_run.watch(run, partial(_found, run=run, asked=asked, wanted=wanted), key="texts_run")
 
 
-def _found(run: Run, a: Side, b: Side) -> tuple[Measured, ...] | None:
-    """What the run has found; None, and a bar, while it is under way."""
-    found = compare_batches.found(run)
-    if found is not None:
-        return found
-    job = compare_batches.job(run, a, b)
-    if not futures.wait([job.future], timeout=loading.QUIET_S).done:
-        done = job.step.done or 0.0
-        left = job.seconds * (1 - done) / done if done >= loading.ENOUGH_TO_TELL else None
-        st.progress(done, text=job.step.what if left is None else f"{job.step.what}, about {max(left, 1):.0f} s left")
-        return None
-    try:
-        found = job.future.result()
-    except Exception:
-        compare_batches.forget()  # else the next drawing of the page would begin it anew
-        raise
-    compare_batches.keep(run, found)
-    return found
-
-
-def _measure_button(wanted: BatchRequest) -> None:
+def _button(run: LiveRun[Measured] | None, wanted: BatchRequest, measure: Callable[[], Iterator[Measured]]) -> None:
+    """Stop, or Start with the number of texts."""
+    if run is not None and run.is_under_way:
+        st.button("Stop", key="stop_texts", icon=":material/stop:", on_click=live_run.stop, args=(NAME,))
+        return
     n = len(wanted.texts)
     st.button(
         f"Measure {n:,} text{'' if n == 1 else 's'}",
         key="measure_texts",
         icon=":material/play_arrow:",
-        on_click=compare_batches.start,
-        args=(wanted,),
+        on_click=_start,
+        args=(wanted, measure),
         disabled=not n,
     )
 
 
-def _is_of(run: Run, a: Side, b: Side) -> bool:
-    """Whether a run is of the two models that are on the page."""
-    now = compare_batches.request(a, b, run.request.heads, run.request.grain, run.request.texts)
-    return run.request == now
+def _start(wanted: BatchRequest, measure: Callable[[], Iterator[Measured]]) -> None:
+    # Kept for as long as the models are the same: with other heads or texts, what was measured is still worth reading.
+    live_run.start(NAME, (wanted.a, wanted.b), measure)
+    st.session_state[_ASKED] = wanted
+
+
+def _found(points: Sequence[Measured], run: LiveRun[Measured], asked: BatchRequest, wanted: BatchRequest) -> None:
+    """How far the run is; once it is over, what it has found."""
+    from tfmviz.analysis.batch import with_cosines
+
+    if run.is_under_way:
+        done, said = compare_said.texts_so_far(run, len(asked.texts))
+        st.progress(done, text=said)
+        return
+    if run.error is not None:
+        errors.show(run.error)
+    found = with_cosines(points)
+    st.markdown(compare_said.texts(found, len(asked.texts), asked.heads))
+    if asked != wanted:
+        st.caption("Heads, units or texts have been changed since: measure again for these.")
+    _results(found)
 
 
 def _texts() -> tuple[str, ...]:

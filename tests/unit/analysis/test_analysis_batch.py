@@ -11,12 +11,13 @@ import pytest
 
 from tfmviz.analysis import batch
 from tfmviz.analysis.alignment import align, unit_weights
-from tfmviz.analysis.batch import Measured, Reader, as_csv, measure, summaries
+from tfmviz.analysis.batch import Measured, Reader, as_csv, measure, summaries, with_cosines
 from tfmviz.analysis.difference import jensen_shannon
 from tfmviz.analysis.outputs import cosines, log_probabilities, relative_entropy
 from tfmviz.models import ScratchModel
 from tfmviz.models.scratch_load import byte_model
 from tfmviz.nn import TransformerConfig, build
+from tfmviz.trace import Trace
 
 TEXTS = ("ab ab", "one two three", "zz top 9")
 HEAD = (1, 2)
@@ -48,10 +49,12 @@ def test_each_number_of_a_text_is_that_of_the_single_comparison() -> None:
 
 
 def test_the_cosine_with_the_others_is_the_mean_of_the_row_without_itself() -> None:
-    found = measure(TEXTS, reader(A), reader(B))
+    refused = Measured(text="d", fault="Too long.")
+    found = with_cosines((refused, *measure(TEXTS, reader(A), reader(B))))
+    assert found[0] == refused
     states = [A.trace(text, hidden_states=True).hidden_states for text in TEXTS]
     table = cosines(np.stack([state[-1].mean(0).numpy() for state in states if state]))
-    for at, one in enumerate(found):
+    for at, one in enumerate(found[1:]):
         expected = (table[at].sum() - 1) / 2
         assert one.values[f"A {batch.COSINE}"] == pytest.approx(expected, abs=1e-5)
 
@@ -76,18 +79,23 @@ def test_mean_and_spread_are_over_the_texts_that_have_the_number() -> None:
 
 def test_a_text_that_one_of_them_refuses_is_said_and_the_others_go_on() -> None:
     short = small(3, max_positions=8, position="learned")
-    found = measure(("ab", "much too long for it", "cd"), reader(A), reader(short))
+    found = tuple(measure(("ab", "much too long for it", "cd"), reader(A), reader(short)))
     assert [bool(one.values) for one in found] == [True, False, True]
     assert "20" not in found[0].fault
     assert "tokens" in found[1].fault
     assert summaries(found)[0].n == 2
 
 
-def test_a_stop_keeps_what_was_measured() -> None:
-    heard: list[int] = []
-    found = measure(TEXTS, reader(A), reader(B), heard=heard.append, stopped=lambda: len(heard) == 2)
-    assert [one.text for one in found] == list(TEXTS[:2])
-    assert heard == [0, 1]
+def test_no_text_is_read_before_it_is_asked_for() -> None:
+    read: list[str] = []
+
+    def noted(text: str) -> Trace:
+        read.append(text)
+        return A.trace(text, hidden_states=True)
+
+    points = measure(TEXTS, Reader(read=noted, head=HEAD), reader(B))
+    assert [next(points).text, next(points).text] == list(TEXTS[:2])
+    assert read == list(TEXTS[:2])
 
 
 def test_the_csv_has_a_line_a_text_with_its_numbers() -> None:
