@@ -12,6 +12,7 @@ export class Tiles {
     this.model = null;
     this.missing = 0;
     this.failed = false;
+    this.refused = null; // the cells that could not be had
     this.turn = new AbortController();
     this.asked = new Set(); // tiles on their way
   }
@@ -30,9 +31,15 @@ export class Tiles {
     const { model } = this;
     const lacking = shown ? tilesUnder(shown, model.tile).filter(([down, across]) => !model.has(down, across)) : [];
     this.missing = lacking.length;
-    if (!lacking.length) this.cancel();
-    else if (!lacking.every((tile) => this.asked.has(String(tile)))) {
-      this.timer = setTimeout(() => this.fetchAll(lacking), REST_MS);
+    if (!lacking.length) {
+      this.cancel();
+      this.failed = false;
+      return;
+    }
+    // What could not be had is asked for again once the map has moved: else the answer itself would ask, for ever.
+    if (this.failed && sameCells(shown, this.refused)) return;
+    if (!lacking.every((tile) => this.asked.has(String(tile)))) {
+      this.timer = setTimeout(() => this.fetchAll(lacking, shown), REST_MS);
     }
   }
 
@@ -42,7 +49,7 @@ export class Tiles {
     this.asked.clear();
   }
 
-  async fetchAll(tiles) {
+  async fetchAll(tiles, shown) {
     this.cancel();
     const turn = (this.turn = new AbortController());
     this.failed = false;
@@ -52,6 +59,7 @@ export class Tiles {
     this.asked.clear();
     if (settled.every(({ status }) => status === "fulfilled")) return;
     this.failed = true;
+    this.refused = shown;
     this.onNews();
   }
 
@@ -78,6 +86,10 @@ export class Tiles {
   destroy() {
     this.cancel();
   }
+}
+
+function sameCells(a, b) {
+  return ["top", "left", "bottom", "right"].every((side) => a[side] === b[side]);
 }
 
 /** Tiles that lack, gathered into runs of one row each. */
