@@ -21,7 +21,7 @@ from tfmviz.models.loading import Loaded
 from tfmviz.models.memory import predicted_bytes, room_for
 from tfmviz.models.model import Ablation, Model, Place
 from tfmviz.models.shapes import pass_shape, stack_shapes
-from tfmviz.text import Token, vocabulary_text
+from tfmviz.text import Speller, Token
 from tfmviz.trace import AttentionStack, Capture, MemoryUse, Predictions, Trace, capture
 
 # Which tokens are the rows and the columns of a stack: those of the text, or the decoder's.
@@ -60,6 +60,7 @@ class HuggingFaceModel(Model):
             n_embeddings=self._module.get_input_embeddings().num_embeddings,
         )
         self.end_id = self._inputs.end_id
+        self._spell = Speller(self._tokenizer)
         self._shape = pass_shape(self._module, has_head=self._has_head)
         self.d_model = self._shape.d_model
         with torch.inference_mode():
@@ -111,7 +112,7 @@ class HuggingFaceModel(Model):
             seen, logits = self._run(inputs, positions, ablate, hidden_states, inside)
         predictions = None
         if logits is not None:
-            predictions = Predictions(logits=logits, positions=positions, decode=self._decode)
+            predictions = Predictions(logits=logits, positions=positions, decode=self._spell)
         made = self._trace((text, pair, target), inputs, seen, predictions)
         if inside is not None and seen.inside is not None:
             made = replace(made, looked_into={inside: seen.inside})
@@ -231,11 +232,6 @@ class HuggingFaceModel(Model):
             target_hidden_states=seen.hidden_states.get("decoder"),
             predictions=predictions,
         )
-
-    def _decode(self, number: int) -> str:
-        if self._tokenizer.convert_ids_to_tokens(number) is None:  # tables are padded to round sizes
-            return f"<unused {number}>"
-        return vocabulary_text(self._tokenizer, [number])[0]
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from tfmviz.errors import ConfigError
 from tfmviz.models.inputs import InputMaker
 from tfmviz.nn import TransformerConfig
-from tfmviz.text import Encoding, vocabulary_text
+from tfmviz.text import Encoding, Speller
 from tfmviz.text.byte_vocabulary import ByteVocabulary
 
 BYTES = ByteVocabulary()
@@ -46,12 +46,7 @@ class PretrainedText(InputMaker):
         )
         self.max_tokens = room(config, tokenizer.model_max_length)
         self.mask_id: int | None = tokenizer.mask_token_id
-
-    def spell(self, number: int) -> str:
-        """What a vocabulary number stands for, as a reader would write it."""
-        if self._tokenizer.convert_ids_to_tokens(number) is None:  # tables are padded to round sizes
-            return f"<unused {number}>"
-        return vocabulary_text(self._tokenizer, [number])[0]
+        self.spell = Speller(tokenizer)
 
 
 class ByteText(InputMaker):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tfmviz.text import display
-from tfmviz.text.spelling import vocabulary_text
+from tfmviz.text.spelling import Speller
 from tfmviz.text.token import Token
 from tfmviz.text.tokenize import Encoding, encode, pad
 from tfmviz.text.words import word_spans
 
-__all__ = ["Encoding", "Token", "display", "encode", "pad", "vocabulary_text", "word_spans"]
+__all__ = ["Encoding", "Speller", "Token", "display", "encode", "pad", "word_spans"]

@@ -8,7 +8,7 @@ reach the screen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 Spelling = Literal["bytes", "metaspace", "wordpiece", "plain"]
@@ -88,26 +88,31 @@ def leading_blanks(piece: str, spelling: Spelling) -> int:
     return len(piece) - len(piece.lstrip(mark)) if mark else 0
 
 
-def vocabulary_text(tokenizer: Any, ids: Iterable[int]) -> tuple[str, ...]:
-    """The text that vocabulary entries stand for where there is no typed text to read it from (a guess, say).
+class Speller:
+    """Writes vocabulary entries as text, where there is no typed text to read it from (a guess, say).
+
+    What follows from the tokenizer alone is worked out once: a whole vocabulary has a hundred thousand entries.
 
     Args:
         tokenizer: a transformers tokenizer.
-        ids: vocabulary numbers.
-
-    Returns:
-        One text an id, its leading blank kept. A special token gives its name. Bytes that are only part of a
-        character are written ``0xE2 0x96``: they have no text of their own.
     """
-    numbers = [int(i) for i in ids]
-    pieces: Sequence[str] = tokenizer.convert_ids_to_tokens(numbers)
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    spelling: Spelling = spelling_of(backend) if backend is not None else "metaspace"
-    added = set(tokenizer.added_tokens_decoder)
-    return tuple(
-        special_name(piece) if i in added else _piece_text(piece, spelling)
-        for i, piece in zip(numbers, pieces, strict=True)
-    )
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._piece: Callable[[int], str | None] = tokenizer.convert_ids_to_tokens
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._spelling: Spelling = spelling_of(backend) if backend is not None else "metaspace"
+        self._added = frozenset(tokenizer.added_tokens_decoder)
+
+    def __call__(self, number: int) -> str:
+        """The text of one entry, its leading blank kept.
+
+        A special token gives its name. Bytes that are only part of a character are written ``0xE2 0x96``: they have no
+        text of their own. A number without an entry is ``<unused 50000>``: tables are padded to round sizes.
+        """
+        piece = self._piece(number)
+        if piece is None:
+            return f"<unused {number}>"
+        return special_name(piece) if number in self._added else _piece_text(piece, self._spelling)
 
 
 def special_name(piece: str) -> str:
