@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -87,12 +87,16 @@ class LongHead:
         """One for each column."""
         return tuple(self.stack.key_tokens[i] for i in self.cols)
 
-    def bands(self, *, multiple: int = 1) -> Iterator[slice]:
-        """The rows in pieces whose weights are held at once: a multiple of so many rows, but for the last."""
+    def bands(self, rows: slice | None = None, *, multiple: int = 1) -> Iterator[slice]:
+        """Rows, all of them if None, in pieces whose weights are held at once.
+
+        Each has a multiple of so many rows, but for the last.
+        """
+        start, stop = (0, len(self.rows)) if rows is None else (rows.start, rows.stop)
         size = max(BAND_WEIGHTS // max(len(self.cols) + len(self.hidden), 1), 1)
         size = max(size // multiple * multiple, multiple)
-        for first in range(0, len(self.rows), size):
-            yield slice(first, min(first + size, len(self.rows)))
+        for first in range(start, stop, size):
+            yield slice(first, min(first + size, stop))
 
     def weights(self, rows: slice | np.ndarray, keys: np.ndarray | None = None) -> np.ndarray:
         """Exact weights of some rows of the picture.
@@ -148,12 +152,16 @@ class LongHead:
                 )
         if (cells := (rows.stop - rows.start) * (cols.stop - cols.start)) > MOST_CELLS:
             raise OutOfRange(f"{cells:,} weights were asked for at once. At most {MOST_CELLS:,} can be had.")
-        band = self.weights(rows)
+        parts, largest = [], []
+        for band in self.bands(rows):  # a high and narrow rectangle has few cells in rows as long as the text
+            weights = self.weights(band)
+            parts.append(weights[:, cols].copy())
+            largest.append(weights.max(axis=1, initial=0))
         visible = self.visible(rows, cols)
         return Rectangle(
-            weights=np.ascontiguousarray(band[:, cols]),
+            weights=np.concatenate(parts),
             visible=None if visible is None or visible.all() else visible,
-            largest=band.max(axis=1, initial=0),
+            largest=np.concatenate(largest),
         )
 
     def _masked_layers(self) -> list[int] | None:
@@ -189,8 +197,8 @@ def goes_whole(stack: AttentionStack, layer: int | None, head: int | None, part:
     return is_long(stack, part) and n_weights(stack, layer, head, part) <= MOST_WEIGHTS
 
 
-def _positions(tokens: tuple[Token, ...], part: Part, side: int) -> np.ndarray:
-    chosen = part_positions(tokens, part, side=1 if side else 0)
+def _positions(tokens: tuple[Token, ...], part: Part, side: Literal[0, 1]) -> np.ndarray:
+    chosen = part_positions(tokens, part, side=side)
     return np.arange(len(tokens)) if chosen is None else np.array(chosen, dtype=np.int64)
 
 

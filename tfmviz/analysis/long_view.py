@@ -162,7 +162,7 @@ class _Sums:
         return self._sink / max(len(self._whole.rows), 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Picture:
     """A picture as the roles want it: something that gives weights by rows, whatever it averages."""
 
@@ -179,5 +179,5 @@ class _Picture:
 
 def long_role(whole: LongHead) -> HeadRole:
     """What the picture mostly shows, measured on ``ROLE_ROWS`` rows spread evenly over it."""
-    picture = _Picture(whole, whole.query_tokens, whole.key_tokens)
+    picture = _Picture(whole=whole, query_tokens=whole.query_tokens, key_tokens=whole.key_tokens)
     return head_roles(picture, 0, [0], most_rows=ROLE_ROWS)[0]

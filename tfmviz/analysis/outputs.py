@@ -52,7 +52,7 @@ def spellings(trace: Trace, heard: Callable[[float], None] = lambda done: None) 
 
     Args:
         trace: of any text.
-        heard: hears now and then which share is done; a large vocabulary takes seconds.
+        heard: hears now and then which share is done.
 
     Raises:
         UnsupportedModel: if the model is no decoder.

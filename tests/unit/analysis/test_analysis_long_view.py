@@ -61,6 +61,20 @@ def test_a_rectangle_is_a_part_of_the_formula_s_weights_and_of_the_mask(name: st
         np.testing.assert_array_equal(seen if found.visible is None else found.visible, seen)
 
 
+def test_a_high_and_narrow_rectangle_never_holds_the_whole_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_head, "BAND_WEIGHTS", 50_000)
+    one, held, weights = layer(700, 700, None), [], LongHead.weights
+
+    def noted(whole: LongHead, rows: slice) -> np.ndarray:
+        held.append(weights(whole, rows))
+        return held[-1]
+
+    monkeypatch.setattr(LongHead, "weights", noted)
+    found = LongHead.of(stack(one, queries=tokens(700)), 0, 1).rectangle(slice(0, 700), slice(3, 5))
+    np.testing.assert_allclose(found.weights, eager(one, 1, None)[:, 3:5], atol=2e-6)
+    assert max(each.size for each in held) <= 50_000
+
+
 @pytest.mark.parametrize(
     ("rows", "cols"),
     [((0, 701), (0, 5)), ((5, 5), (0, 5)), ((0, 700), (0, 1000)), ((9, 3), (0, 5)), ((0, 5), (1300, 1301))],
