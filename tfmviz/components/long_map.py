@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
@@ -11,14 +9,14 @@ from tfmviz.analysis.long_head import MOST_CELLS, Rectangle
 from tfmviz.analysis.long_view import LongView
 from tfmviz.charts.map_cells import row_steps
 from tfmviz.components.bundle import script, styles
-from tfmviz.components.colours import palettes
 from tfmviz.components.payload import pack
-from tfmviz.components.token_map import MAX_HEIGHT, labels, mask
+from tfmviz.components.token_map import MAX_HEIGHT, map_header, mask
 
 # Rows and columns of the pieces that the browser asks for and forgets again; see assets/components/long_map_tiles.js.
 TILE = 128
-# Pieces that a browser keeps: 64 kB of weights each and a quarter of it for colours, 5 MB in all.
-MOST_TILES = 64
+# Pieces that a browser keeps: 64 kB of weights each and a quarter of it for colours, 10 MB in all. MOST_CELLS under a
+# wide and low screen lie in more than a hundred of them, and those that are seen must not push one another out.
+MOST_TILES = 128
 
 _long_map = st.components.v2.component(
     "tfmviz.long_map", js=script("long_map.js"), css=styles("base.css", "token_map.css", "long_map.css")
@@ -73,30 +71,28 @@ def message(
     key: str = "head_map",
 ) -> bytes:
     """What the browser is sent for :func:`long_map`, which has the same arguments."""
-    queries, keys = labels(view.query_tokens), labels(view.key_tokens)
     arrays: dict[str, np.ndarray] = {"maxima": view.maxima}
     if row_scaled and view.shares is not None:
         arrays["steps"] = np.round(view.shares * 255).astype(np.uint8)
     if view.visible is not None:
         arrays |= mask(view.visible)
     note = f"Special tokens are hidden; {view.special_share:.0%} of the attention goes to them" if hide_special else ""
-    header: dict[str, Any] = {
-        "kind": "blocks",
-        "key": key,
-        "title": title,
-        "note": note,
-        "rows": len(queries),
-        "cols": len(keys),
+    header = map_header(
+        view.query_tokens,
+        view.key_tokens,
+        kind="blocks",
+        key=key,
+        title=title,
+        note=note,
+        row_scaled=row_scaled,
+        max_height=max_height,
+    )
+    header |= {
         "block": view.block,
-        "query": queries,
-        "keys": None if keys == queries else keys,
-        "scaled": row_scaled,
         "cells": cells,
         "tile": TILE,
         "most_tiles": MOST_TILES,
         "most_cells": MOST_CELLS,
-        "colours": palettes(),
-        "max_height": max_height,
     }
     return pack(header, **arrays)
 

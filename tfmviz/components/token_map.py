@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -87,17 +87,50 @@ def message(
         ConfigError: if the shapes do not agree.
     """
     drawn = shown_cells(weights, visible, query_tokens, key_tokens, hide_special=hide_special)
-    queries, keys = labels(drawn.query_tokens), labels(drawn.key_tokens)
     arrays: dict[str, np.ndarray] = {"weights": drawn.weights}
     if row_scaled:
         arrays["steps"] = row_steps(drawn.weights)
     if drawn.visible is not None and not drawn.visible.all():
         arrays |= mask(drawn.visible)
-    header: dict[str, Any] = {
-        "kind": "cells",
+    header = map_header(
+        drawn.query_tokens,
+        drawn.key_tokens,
+        kind="cells",
+        key=key,
+        title=title,
+        note=drawn.note,
+        row_scaled=row_scaled,
+        max_height=max_height,
+    )
+    return pack(header, **arrays)
+
+
+def map_header(
+    query_tokens: Sequence[Token],
+    key_tokens: Sequence[Token],
+    *,
+    kind: Literal["cells", "blocks"],
+    key: str,
+    title: str,
+    note: str,
+    row_scaled: bool,
+    max_height: int,
+) -> dict[str, Any]:
+    """What the browser is told of any map beside its numbers.
+
+    Args:
+        query_tokens: the rows.
+        key_tokens: the columns.
+        kind: which view reads it: one that has all weights at hand, or one that fetches them.
+        note: a sentence under the title; empty for none.
+        key, title, row_scaled, max_height: as :func:`token_map` has them.
+    """
+    queries, keys = _labels(query_tokens), _labels(key_tokens)
+    return {
+        "kind": kind,
         "key": key,
         "title": title,
-        "note": drawn.note,
+        "note": note,
         "rows": len(queries),
         "cols": len(keys),
         "query": queries,
@@ -106,10 +139,9 @@ def message(
         "colours": palettes(),
         "max_height": max_height,
     }
-    return pack(header, **arrays)
 
 
-def labels(tokens: Sequence[Token]) -> list[str]:
+def _labels(tokens: Sequence[Token]) -> list[str]:
     """The tokens' texts as axes write them, blanks visible."""
     return [label(token, _LONGEST) for token in tokens]
 
