@@ -9,6 +9,7 @@ Before each point its need is predicted; what would not fit, or would take longe
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -85,7 +86,8 @@ class Worker:
             return
         if process.poll() is None:
             if os.name == "posix":  # the process that measures a point is a child of this one
-                os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # another thread has closed it meanwhile
+                    os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
         process.wait()

@@ -185,8 +185,8 @@ def answer(task: Task) -> dict[str, Any]:
         return measured(task)
     except (MemoryError, torch.OutOfMemoryError):
         return {"error": "memory"}
-    except RuntimeError as error:
-        # on the CPU torch says it with a plain RuntimeError
+    except Exception as error:  # whatever it is, whoever asked must hear of it
+        # on the CPU torch says that memory ran out with a plain RuntimeError
         return {"error": "memory" if "allocate memory" in str(error) else str(error)[:300]}
 
 
@@ -195,10 +195,12 @@ def _forked(task: Task) -> dict[str, Any]:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        os.close(reading)
-        with os.fdopen(writing, "w") as pipe:
-            pipe.write(json.dumps(answer(task)))
-        os._exit(0)
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "w") as pipe:
+                pipe.write(json.dumps(answer(task)))
+        finally:
+            os._exit(0)  # never back into the loop over tasks, which is the mother's
     os.close(writing)
     with os.fdopen(reading) as pipe:
         text = pipe.read()

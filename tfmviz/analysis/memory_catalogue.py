@@ -13,9 +13,6 @@ from tfmviz.models.progress import Report
 from tfmviz.models.sources import CHECKPOINTS, locate
 from tfmviz.nn.config import TransformerConfig
 
-# what the families call the width of the feed-forward part; GPT-2's is left out where it is 4 d_model
-_D_FF = ("intermediate_size", "ffn_dim", "d_ff", "n_inner", "ffn_hidden_size", "encoder_ffn_dim", "hidden_dim")
-
 
 def model_shape(name: str, *, allow_local: bool = True, report: Report | None = None) -> ModelShape:
     """The sizes of a model by name, as `load_model` takes it; its weights are not read.
@@ -87,8 +84,8 @@ def _adapted_config(checkpoint: Checkpoint) -> TransformerConfig:
     nothing = torch.empty(0, device="meta")
     names = {family.rename(name): nothing for name in checkpoint.names}
     for copy, original in family.copies.items():
-        if copy in names and names.setdefault(original, nothing) is not None:
-            del names[copy]
+        if names.pop(copy, None) is not None:
+            names[original] = nothing
     return family.config(checkpoint.config, names)
 
 
@@ -99,6 +96,7 @@ def _pretrained(checkpoint: Checkpoint, name: str) -> ModelShape:
 
     from tfmviz.models.kinds import auto_class, kind_of
     from tfmviz.models.loading import LOADING, explained, quiet_transformers
+    from tfmviz.models.shapes import feed_forward_width
 
     with LOADING, quiet_transformers(), explained(name, "its config"):
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True, trust_remote_code=False)
@@ -108,7 +106,6 @@ def _pretrained(checkpoint: Checkpoint, name: str) -> ModelShape:
     text = config.get_text_config()
     n_heads = int(text.num_attention_heads)
     d_head = getattr(text, "head_dim", None) or getattr(text, "d_kv", None) or text.hidden_size // n_heads
-    widths = [width for key in _D_FF if isinstance(width := getattr(text, key, None), int)]
     n_layers = int(text.num_hidden_layers)
     n_decoder = _decoder_layers(text, n_layers) if kind == "encoder-decoder" else 0
     return ModelShape(
@@ -120,7 +117,7 @@ def _pretrained(checkpoint: Checkpoint, name: str) -> ModelShape:
         n_heads=n_heads,
         n_kv_heads=int(getattr(text, "num_key_value_heads", None) or n_heads),
         d_head=int(d_head),
-        d_ff=max(widths, default=4 * int(text.hidden_size)),
+        d_ff=feed_forward_width(text, int(text.hidden_size)),
         n_parameters=sum(weight.numel() for weight in module.parameters()),
     )
 

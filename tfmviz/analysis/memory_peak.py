@@ -60,7 +60,7 @@ class AttentionCall:
                 f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}. Each key-value head serves the "
                 "same number of query heads: use a divisor."
             )
-        if self.dtype == "int8" or itemsize(self.dtype) == 0:
+        if itemsize(self.dtype) == itemsize("int8"):
             raise ConfigError("Attention is computed in a float format: use float32, bfloat16 or float16.")
 
     @property

@@ -9,21 +9,26 @@ from tfmviz.models.memory import PassShape, StackShape
 from tfmviz.trace import LayerAttention
 from tfmviz.trace.capture import capture
 
+_D_FF = ("intermediate_size", "ffn_dim", "d_ff", "n_inner", "ffn_hidden_size", "encoder_ffn_dim", "hidden_dim")
+
 
 def pass_shape(module: Any, *, has_head: bool) -> PassShape:
     """Widths that memory use follows from."""
     config = module.config.get_text_config()
     embeddings = module.get_input_embeddings()
     d_model = int(getattr(config, "hidden_size", None) or embeddings.embedding_dim)
-    # the families have four names for the width of the feed-forward part; GPT-2's is left out where it is 4 d_model
-    names = ("intermediate_size", "ffn_dim", "d_ff", "n_inner", "ffn_hidden_size", "encoder_ffn_dim", "hidden_dim")
-    widths = [width for name in names if isinstance(width := getattr(config, name, None), int)]
     return PassShape(
         d_model=d_model,
-        d_ff=max(widths, default=4 * d_model),
+        d_ff=feed_forward_width(config, d_model),
         n_vocabulary=int(embeddings.num_embeddings) if has_head else 0,
         itemsize=module.dtype.itemsize,
     )
+
+
+def feed_forward_width(config: Any, d_model: int) -> int:
+    """Width inside the feed-forward part: it has many names, and GPT-2 leaves it out where it is 4 d_model."""
+    widths = [width for name in _D_FF if isinstance(width := getattr(config, name, None), int)]
+    return max(widths, default=4 * d_model)
 
 
 def stack_shapes(module: Any, inputs: dict[str, Any], name: str) -> dict[str, StackShape]:

@@ -75,6 +75,12 @@ def test_an_unknown_device_is_refused() -> None:
         next(measure(CALL, device="cuda:77", lengths=(64,)))
 
 
+def test_a_call_that_fails_says_why_and_not_that_memory_ran_out() -> None:
+    with Worker("cpu") as worker:
+        assert "no such form" in worker.ask(CALL, "no such form", 64)["error"]  # type: ignore[arg-type]
+        assert worker.ask(CALL, "fused", 64)["seconds"] > 0
+
+
 def test_closing_ends_a_call_in_its_middle_and_every_process() -> None:
     worker = Worker("cpu")
     assert worker.ask(CALL, "fused", 64)["seconds"] > 0
