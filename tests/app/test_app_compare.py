@@ -87,6 +87,30 @@ def test_swapping_exchanges_models_and_heads() -> None:
     assert (state["model"], state["model_b"], state["layer"], state["layer_b"]) == ("scratch-minilm", "minilm", 4, 1)
 
 
+def picked(at: AppTest, letter: str) -> tuple[int, int]:
+    """Layer and head of a side."""
+    ending = "_b" if letter == "B" else ""
+    return at.selectbox(key=f"layer{ending}").value, at.selectbox(key=f"head{ending}").value
+
+
+def test_another_model_opens_with_its_own_head_on_either_side() -> None:
+    """As the address says: a head that nobody chose is not in it, and opening it shows the model's own."""
+    own = compare_page(text=TEXT, model="smollm2", model_b="minilm")
+    at = compare_page(text=TEXT, model="minilm", model_b="smollm2")
+    at.selectbox(key="model_b").set_value("minilm").run()
+    at.selectbox(key="model").set_value("smollm2").run()
+    assert (picked(at, "A"), picked(at, "B")) == (picked(own, "A"), picked(own, "B"))
+    assert picked(at, "A") != picked(at, "B")
+
+
+def test_heads_that_were_chosen_go_along_when_the_sides_are_swapped() -> None:
+    at = compare_page(text=TEXT, model="minilm", model_b="smollm2")
+    at.selectbox(key="layer_b").set_value(1).run()
+    at.selectbox(key="head_b").set_value(7).run()
+    at.button(key="swap").click().run()
+    assert (picked(at, "A"), picked(at, "B")) == ((1, 7), (0, 2))
+
+
 def test_copying_makes_b_what_a_is() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="scratch-minilm", layer="1", layer_b="4")
     at.button(key="copy").click().run()

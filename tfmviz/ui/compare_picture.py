@@ -72,8 +72,9 @@ def _one_side(side: Side, notes: Notes) -> Head:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"**{mark} {letter}** {display.markdown(side.name)}")
         first = pickers.start_of(side.model.name)
-        layer = _pick(letter, "layer", stack.n_layers, first[0], notes)
-        head = _pick(letter, "head", stack.n_heads, first[1], notes)
+        anew = pickers.is_another(side.model.name, KEYS[letter][pickers.PICKED_FOR])
+        layer = _pick(letter, "layer", stack.n_layers, first[0], notes, anew=anew)
+        head = _pick(letter, "head", stack.n_heads, first[1], notes, anew=anew)
     reachable = side.traced.reachable[stack.name]
     atlas(
         side.traced.overviews[stack.name],
@@ -90,9 +91,11 @@ def _one_side(side: Side, notes: Notes) -> Head:
     return layer, head
 
 
-def _pick(letter: Letter, what: str, count: int, default: int, notes: Notes) -> int:
+def _pick(letter: Letter, what: str, count: int, default: int, notes: Notes, *, anew: bool) -> int:
     options, key = list(range(count)), KEYS[letter][what]
     default = min(default, count - 1)
+    if anew:
+        pickers.start_anew(key, default)
     among = f"Model {letter} has {address.counted(what, count)}"
     notes.add(address.settle(key, options, default, what=what, among=among))
     value = st.selectbox(
@@ -113,14 +116,14 @@ def _both(
         alignment = align(request.text, a.stack.query_tokens, b.stack.query_tokens, grain)
         first = _first_unit(alignment, notes)
     notes.say(notices)
-    weights = {side.letter: _weights(side, alignment, head) for side, head in zip((a, b), heads, strict=True)}
-    if any(isinstance(one, NoAttention) for one in weights.values()):
-        for letter, one in weights.items():
-            if isinstance(one, NoAttention):
-                places[letter].info(f"{letter}: {display.markdown(str(one))}", icon=":material/block:")
-    else:
-        found = difference(weights["A"], weights["B"])  # type: ignore[arg-type]
-        _maps(found, alignment, heads, first)
+    weights: dict[Letter, np.ndarray] = {}
+    for side, head in zip((a, b), heads, strict=True):
+        try:
+            weights[side.letter] = _weights(side, alignment, head)
+        except NoAttention as error:
+            places[side.letter].info(f"{side.letter}: {display.markdown(str(error))}", icon=":material/block:")
+    if len(weights) == len(KEYS):
+        _maps(difference(weights["A"], weights["B"]), alignment, heads, first)
     match _view():
         case "outputs":
             compare_outputs.draw(a, b, alignment, request)
@@ -164,14 +167,11 @@ def _first_unit(alignment: Alignment, notes: Notes) -> int:
     return min(max(int(first), 0), last)
 
 
-def _weights(side: Side, alignment: Alignment, head: Head) -> np.ndarray | NoAttention:
+def _weights(side: Side, alignment: Alignment, head: Head) -> np.ndarray:
     from tfmviz.analysis.alignment import unit_weights
 
     unit_of = alignment.unit_of["AB".index(side.letter)]
-    try:
-        return unit_weights(side.stack, unit_of, *head, silenced=head in side.request.silenced)
-    except NoAttention as error:
-        return error
+    return unit_weights(side.stack, unit_of, *head, silenced=head in side.request.silenced)
 
 
 def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], first: int) -> None:

@@ -15,6 +15,7 @@ from tfmviz.text import display
 from tfmviz.ui import address, cache, reading, training_models
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import SideRequest
+from tfmviz.ui.pickers import PICKED_FOR
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 Letter = Literal["A", "B"]
 _ENDINGS: dict[Letter, str] = {"A": "", "B": "_b"}
-# What a side's widgets are called in the address: A is the model of the sidebar and of the other pages.
+# What a side's widgets are called in the address, and what goes with them: the model for which its head was picked.
+# A is the model of the sidebar and of the other pages.
 KEYS: dict[Letter, dict[str, str]] = {
-    letter: {name: f"{name}{ending}" for name in ("model", "layer", "head", "mask", "silenced")}
+    letter: {name: f"{name}{ending}" for name in ("model", "layer", "head", PICKED_FOR, "mask", "silenced")}
     for letter, ending in _ENDINGS.items()
 }
 KEYS["A"] |= {"mask": "mask_a", "silenced": "silenced_a"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tfmviz.trace import AttentionStack, Trace
 
 MEAN = "mean"
-_PICKED_FOR = "heads_picked_for"
+PICKED_FOR = "heads_picked_for"
 # Lines thinner than this share of a row's attention are not drawn until somebody asks for them.
 THRESHOLD = 0.1
 MOST_HEADS = 12
@@ -90,10 +90,10 @@ def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
     )
 
 
-def is_another(model: str) -> bool:
-    """Whether the model is not the one for which a head was picked last."""
-    before = st.session_state.get(_PICKED_FOR, model)
-    st.session_state[_PICKED_FOR] = model
+def is_another(model: str, slot: str = PICKED_FOR) -> bool:
+    """Whether the model is not the one for which a head was picked last, in this slot of the session."""
+    before = st.session_state.get(slot, model)
+    st.session_state[slot] = model
     return bool(before != model)
 
 
