@@ -68,44 +68,44 @@ def figure(
     first, last = n_prompt, n_prompt + n_new - 1
     span = max(last - first, 1)
     size, unit = next(((size, unit) for size, unit in _UNITS if predicted[-1] >= size), (1.0, "bytes"))
-    times = [1e3 * s for s in (*measured.seconds, *measured.seconds_without)] or [1.0, 1000.0]
-    panels = [
-        Panel(
-            title="time of one token, ms (log axis)",
-            low=math.log10(min(times)) - 0.1,
-            high=math.log10(max(times)) + _ROOM,
-            bottom=0.5,
-            top=1,
-            log=True,
-        ),
-        Panel(
-            title=f"keys and values kept, {unit}",
-            low=-_UNDER * predicted[-1] / size,
-            high=1.12 * predicted[-1] / size,
-            bottom=0,
-            top=0.34,
-        ),
-    ]
+    formula = [value / size for value in predicted]
+    times, kept = _times_panel(measured), _bytes_panel(formula[-1], unit)
     made = layout(
-        panels,
+        [times, kept],
         colours,
         x_title="tokens read",
         x_range=[first - _BEFORE * span, last + 0.02 * span],
         names=[WITH, WITHOUT, FORMULA],
     )
-    bytes_kept = [kept / size for kept in measured.cache_bytes]
-    traces = [
-        _formula(first, [value / size for value in predicted], colours),
-        _dots(measured.lengths, [1e3 * s for s in measured.seconds_without], "y", WITHOUT, "ms", colours),
-        _dots(measured.lengths, [1e3 * s for s in measured.seconds], "y", WITH, "ms", colours),
-        _dots(measured.lengths, bytes_kept, "y2", WITH, unit, colours),
-    ]
-    made["annotations"] += _ends(measured, panels[0], colours)
-    formula = EndLabel(text=FORMULA, x=last, y=predicted[-1] / size, colour=colours.faint)
-    made["annotations"] += [*end_labels([formula], panels[1], "y2"), *_phases(first, colours)]
+    made["annotations"] += _ends(measured, times, colours)
+    end = EndLabel(text=FORMULA, x=last, y=formula[-1], colour=colours.faint)
+    made["annotations"] += [*end_labels([end], kept, "y2"), *_phases(first, colours)]
     made |= {"height": 460, "shapes": [_border(first + 0.5, axis, colours) for axis in ("y", "y2")]}
     made["xaxis"] |= {"nticks": 8, "tickformat": ",d"}
+    traces = [
+        _formula(first, formula, colours),
+        _dots(measured.lengths, [1e3 * s for s in measured.seconds_without], "y", WITHOUT, "ms", colours),
+        _dots(measured.lengths, [1e3 * s for s in measured.seconds], "y", WITH, "ms", colours),
+        _dots(measured.lengths, [held / size for held in measured.cache_bytes], "y2", WITH, unit, colours),
+    ]
     return Figure({"data": traces, "layout": made}, _validate=False)
+
+
+def _times_panel(measured: CacheCurves) -> Panel:
+    """Room for every time measured; for a millisecond to a second before there is one."""
+    times = [1e3 * s for s in (*measured.seconds, *measured.seconds_without)] or [1.0, 1000.0]
+    return Panel(
+        title="time of one token, ms (log axis)",
+        low=math.log10(min(times)) - 0.1,
+        high=math.log10(max(times)) + _ROOM,
+        bottom=0.5,
+        top=1,
+        log=True,
+    )
+
+
+def _bytes_panel(most: float, unit: str) -> Panel:
+    return Panel(title=f"keys and values kept, {unit}", low=-_UNDER * most, high=1.12 * most, bottom=0, top=0.34)
 
 
 def _colour(name: str, colours: Palette) -> str:

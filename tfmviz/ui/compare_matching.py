@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from tfmviz.analysis.matching import KINDS
 from tfmviz.charts import head_distances
 from tfmviz.components.map_click import map_click
 from tfmviz.ui import address, compare_jobs, compare_sides, compare_words, loading, pickers
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tfmviz.analysis.matching import Head, HeadDistances, Kind, Match
     from tfmviz.ui.compare_sides import Side
 
-KINDS: tuple[Kind, ...] = ("one-to-one", "nearest", "same place")
 RANKED = 50
 _CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": False}
 
