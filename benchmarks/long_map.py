@@ -17,7 +17,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfmviz.ui.requests import TraceRequest
 
 WORDS = ("river", "stone", "keeper", "miller", "heron", "ferry", "spring", "winter", "lock", "mayor", "moon", "boat")
 
@@ -37,32 +40,14 @@ def text_of(model: Any, n_tokens: int) -> str:
     return text[: model.tokenize(text)[n_tokens - 1].end]
 
 
-def main(n_tokens: int) -> None:
-    """Measure SmolLM2 on a text of so many tokens."""
+def cells(request: TraceRequest, n_tokens: int) -> None:
+    """Ask the server for rectangles of exact weights, as a browser does, and print how long it takes."""
     from starlette.applications import Starlette
     from starlette.testclient import TestClient
 
-    from tfmviz.analysis.long_head import LongHead
-    from tfmviz.analysis.long_links import long_links
-    from tfmviz.analysis.long_view import long_view
-    from tfmviz.ui import cache, head_feed, server
-    from tfmviz.ui.requests import HeadChoice, ModelRequest, TraceRequest
+    from tfmviz.ui import head_feed, server
+    from tfmviz.ui.requests import HeadChoice
 
-    model = timed("loading the model", lambda: cache.model(ModelRequest(name="smollm2")))
-    text = text_of(model, n_tokens)
-    trace = timed("pass", lambda: model.trace(text))
-    stack = trace["self"]
-    kept, dense = trace.memory.kept / 1e9, trace.memory.dense / 1e9
-    print(f"{len(trace.tokens):,} tokens, {kept:.2f} GB kept, all weights would take {dense:.1f} GB")
-    heads = [LongHead.of(stack, 3, head) for head in range(stack.n_heads)]
-    timed("overviews of the 9 heads of a layer", lambda: [long_view(one) for one in heads])
-    timed("overview of the mean of a layer", lambda: long_view(LongHead.of(stack, 3, None)))
-    timed("links of a head, threshold 0.1", lambda: long_links(heads[:1], 0.1, 1500))
-    timed("links of a head, threshold 0", lambda: long_links(heads[:1], 0.0, 1500))
-    timed("atlas of all heads", lambda: stack.overview())
-
-    request = TraceRequest(model=ModelRequest(name="smollm2"), text=text)
-    timed("pass and atlas as a page has them", lambda: cache.traced(request))
     shown = head_feed.Shown(
         request=request, stack="self", part="all", window=(0, 0), row_scaled=False, hide_special=False
     )
@@ -80,6 +65,32 @@ def main(n_tokens: int) -> None:
             assert client.get(path).status_code == 200
             took.append(1e3 * (time.perf_counter() - start))
         print(f"64 x 64 cells, {name:<24}median {statistics.median(took):6.1f} ms, largest {max(took):6.1f} ms")
+
+
+def main(n_tokens: int) -> None:
+    """Measure SmolLM2 on a text of so many tokens."""
+    from tfmviz.analysis.long_head import LongHead
+    from tfmviz.analysis.long_links import long_links
+    from tfmviz.analysis.long_view import long_view
+    from tfmviz.ui import cache
+    from tfmviz.ui.requests import ModelRequest, TraceRequest
+
+    model = timed("loading the model", lambda: cache.model(ModelRequest(name="smollm2")))
+    text = text_of(model, n_tokens)
+    trace = timed("pass", lambda: model.trace(text))
+    stack = trace["self"]
+    kept, dense = trace.memory.kept / 1e9, trace.memory.dense / 1e9
+    print(f"{len(trace.tokens):,} tokens, {kept:.2f} GB kept, all weights would take {dense:.1f} GB")
+    heads = [LongHead.of(stack, 3, head) for head in range(stack.n_heads)]
+    timed("overviews of the 9 heads of a layer", lambda: [long_view(one) for one in heads])
+    timed("overview of the mean of a layer", lambda: long_view(LongHead.of(stack, 3, None)))
+    timed("links of a head, threshold 0.1", lambda: long_links(heads[:1], 0.1, 1500))
+    timed("links of a head, threshold 0", lambda: long_links(heads[:1], 0.0, 1500))
+    timed("atlas of all heads", lambda: stack.overview())
+
+    request = TraceRequest(model=ModelRequest(name="smollm2"), text=text)
+    timed("pass and atlas as a page has them", lambda: cache.traced(request))
+    cells(request, n_tokens)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"peak of the process {peak / 1e9:.2f} GB")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfmviz.text import display
 from tfmviz.ui import live_run
+from tfmviz.ui.compare_words import number
 
 if TYPE_CHECKING:
     from tfmviz.analysis.batch import Measured, Summary
@@ -48,7 +49,7 @@ def next_piece(found: NextPieces, last: str, n_a: int, n_b: int) -> str:
     spread = f"Entropies: A {found.entropy_a:.1f} bits, B {found.entropy_b:.1f}."
     if found.a_from_b is None or found.b_from_a is None:
         return (
-            f"{after} ({np.nanmax(found.b):.2f}). {spread} The vocabularies differ ({_count(n_a)} and {_count(n_b)} "
+            f"{after} ({np.nanmax(found.b):.2f}). {spread} The vocabularies differ ({number(n_a)} and {number(n_b)} "
             "pieces): a piece of one may be several of the other, so there is no relative entropy. Pieces are matched "
             "by how they read."
         )
@@ -124,9 +125,5 @@ def _quoted(text: str) -> str:
     return f"“{display.markdown(display.label(text, _LONGEST))}”"
 
 
-def _bits(number: float) -> str:
-    return f"{number:.2g} bits" if number else "0 bits"
-
-
-def _count(n: int) -> str:
-    return f"{n:,}".replace(",", "\u202f")
+def _bits(n: float) -> str:
+    return f"{n:.2g} bits" if n else "0 bits"

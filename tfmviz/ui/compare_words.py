@@ -20,6 +20,11 @@ _LONGEST = 20
 _FLOAT = 4  # bytes
 
 
+def number(n: int) -> str:
+    """A whole number with narrow blanks between its thousands."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
 def apart(side: Side) -> str:
     """Which tokens stand apart from the text's units."""
     names = list(dict.fromkeys(token.text for token in side.stack.query_tokens if token.is_special))
@@ -72,14 +77,14 @@ def table(a: Side, b: Side, text: str, seconds: tuple[float, float]) -> str:
     rows = [("", *(f"**{one.letter}** {display.markdown(one.name)}" for one in (a, b)))]
     facts: dict[str, Callable[[Side], str]] = {
         "kind": lambda one: one.model.kind,
-        "parameters": lambda one: _number(one.model.n_parameters),
+        "parameters": lambda one: number(one.model.n_parameters),
         "layers × heads": lambda one: f"{one.model.n_layers} × {one.model.n_heads}",
         "heads of keys and values": lambda one: str(one.model.n_kv_heads),
-        "width": lambda one: _number(one.model.d_model),
+        "width": lambda one: number(one.model.d_model),
         "longest text, tokens": lambda one: (
-            "no limit" if one.model.max_tokens is None else _number(one.model.max_tokens)
+            "no limit" if one.model.max_tokens is None else number(one.model.max_tokens)
         ),
-        "tokens of this text": lambda one: _number(len(one.traced.trace.tokens)),
+        "tokens of this text": lambda one: number(len(one.traced.trace.tokens)),
         "tokens a word": lambda one: f"{_typed(one) / words:.2g}",
         "time of a pass over it": lambda one: _seconds(seconds["AB".index(one.letter)]),
         "memory of its weights": lambda one: reading.bytes_text(_FLOAT * one.model.n_parameters),
@@ -97,10 +102,6 @@ def _typed(side: Side) -> int:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
-
-
-def _number(n: int) -> str:
-    return f"{n:,}".replace(",", "\u202f")
 
 
 def _head(head: Head) -> str:
