@@ -8,7 +8,9 @@ would switch on Streamlit's older way of finding pages, which opens deep links w
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 # Before torch is ever imported: OpenMP threads that spin while they wait take a shared machine's cores from the server
 # (MiniLM, 16 tokens: 17 ms waiting quietly, 500 ms spinning).
@@ -27,3 +29,6 @@ app = st.App(
     routes=routes(),
     on_script_error=on_script_error,
 )
+
+# The server has nothing to do while the browser reads Streamlit's own scripts; the page's modules are read then.
+Thread(target=import_module, args=("tfmviz.ui.inputs",), daemon=True).start()
