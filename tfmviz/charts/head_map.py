@@ -96,7 +96,7 @@ def _heatmap(cells: Cells, colours: Palette, row_scaled: bool, covered: bool) ->
         "zmin": 0,
         "zmax": 1,
         "colorscale": plotly_scale(colours.weights),
-        "colorbar": colour_bar(colours, "weight", {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}),
+        "colorbar": colour_bar(colours, "weight", {0: "0", 0.5: "0.5", 1: "1"}),
     }
 
 
