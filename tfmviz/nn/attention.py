@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from tfmviz.errors import ConfigError
 from tfmviz.nn.masks import Bidirectional, Mask
 
 BIDIRECTIONAL = Bidirectional()
@@ -125,7 +126,16 @@ def fused(
     scoring: Scoring,
     dropout: float = 0.0,
 ) -> Float[Tensor, "b h q d"]:
-    """PyTorch's kernel, which never stores the weights. A mask is built only where the rule needs one."""
+    """PyTorch's kernel, which never stores the weights. A mask is built only where the rule needs one.
+
+    Raises:
+        ConfigError: if scores are to be capped, which the kernel cannot do.
+    """
+    if scoring.softcap is not None:
+        raise ConfigError(
+            f"attention_softcap={scoring.softcap} is beyond the fused form: PyTorch's kernel has no cap. "
+            "Use the chunked form."
+        )
     reach = scoring.mask.reach(query.shape[2], key.shape[2], scoring.first_row)
     hidden: Tensor | None = None
     if scoring.bias is not None or reach == "mixed":

@@ -35,6 +35,8 @@ def chunked(
     Shapes: b batch, h query heads, kv key-value heads (divides h), q queries, k keys, d width of a head.
     """
     outputs = []
+    if not query.shape[2]:
+        return query.new_zeros(*query.shape[:3], value.shape[-1])
     for first in range(0, query.shape[2], block):
         few = query[:, :, first : first + block]
         rows = scoring.rows(query)[first : first + block]
@@ -48,7 +50,8 @@ def _attend_rows(
     """Attention of some queries to all keys, which are read ``block`` at a time."""
     peak = query.new_full((*query.shape[:3], 1), -torch.inf)  # largest score so far      [b h rows 1]
     total = query.new_zeros((*query.shape[:3], 1))  # sum of exp(score - peak)            [b h rows 1]
-    output = torch.zeros_like(query[..., :1]).expand(*query.shape[:3], value.shape[-1])  # the same sum of values
+    # the same sum of values; begun as a product with the query, so that rows that see nothing have a gradient too: zero
+    output = (query[..., :1] * 0).expand(*query.shape[:3], value.shape[-1])
     for first in range(0, key.shape[2], block):
         cols = torch.arange(first, min(first + block, key.shape[2]), device=key.device)
         few_keys = share_heads(key[:, :, first : first + block], query.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -29,7 +30,9 @@ def sharpen(
     _check(temperature, top_k, top_p)
     if temperature == 0:
         return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-    logits = logits / temperature
+    # sums over a whole vocabulary need float32; the largest score at 0 stays there however small the temperature is
+    logits = logits.float()
+    logits = (logits - logits.amax(-1, keepdim=True)).double() / temperature
     if top_k is not None and top_k < logits.shape[-1]:
         logits = logits.masked_fill(logits < logits.topk(top_k).values[..., -1:], -torch.inf)
     probability = logits.softmax(-1)
@@ -38,7 +41,7 @@ def sharpen(
         # a token stays if those likelier than it do not hold top_p yet: the first one always stays
         unneeded = falling.cumsum(-1) - falling >= top_p
         probability = torch.zeros_like(probability).scatter(-1, order, falling.masked_fill(unneeded, 0.0))
-    return probability / probability.sum(-1, keepdim=True)
+    return (probability / probability.sum(-1, keepdim=True)).float()
 
 
 @torch.no_grad()
@@ -106,6 +109,12 @@ def _write(
     top_p: float | None,
 ) -> Int[Tensor, "b n_all"]:
     """Feed the text, draw, append, and from then on feed what was drawn only: the cache holds the rest."""
+    if tokens.shape[1] == 0:
+        raise ConfigError("The prompt has no tokens, and the first token is drawn after another one. Begin with one.")
+    if n_new < 0:
+        raise ConfigError(f"n_new={n_new} is negative. Use the number of tokens to add, 0 or more.")
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ConfigError(f"seed={seed} is not a whole number from 0 to {2**63 - 1}. Use one of them.")
     generator = torch.Generator(tokens.device).manual_seed(seed)
     new = tokens
     ended = torch.zeros(len(tokens), 1, dtype=torch.bool, device=tokens.device)
@@ -122,9 +131,11 @@ def _write(
 
 
 def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
-    if temperature < 0:
-        raise ConfigError(f"temperature={temperature} is negative. Use 0 for the likeliest token, 1 for a plain draw.")
-    if top_k is not None and top_k < 1:
-        raise ConfigError(f"top_k={top_k} leaves no token. Use 1 or more, or None for all.")
+    if not 0 <= temperature < math.inf:
+        raise ConfigError(
+            f"temperature={temperature} is negative or no number. Use 0 for the likeliest token, 1 for a plain draw."
+        )
+    if top_k is not None and (top_k < 1 or not isinstance(top_k, int)):
+        raise ConfigError(f"top_k={top_k} leaves no token or half a one. Use 1, 2, 3 or more, or None for all.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ConfigError(f"top_p={top_p} is not a share. Use above 0 to 1, or None for all.")

@@ -191,6 +191,8 @@ class Both(Mask):
         return f"{self.first} & {self.second}"
 
 
+# No text is longer than a number of so many digits; positions are 64-bit numbers.
+MOST_DIGITS = 18
 RULES = ("causal", "bidirectional", "sliding:<width>", "prefix:<length>")
 
 
@@ -206,6 +208,6 @@ def parse(rule: str) -> Mask:
     name, colon, number = rule.strip().partition(":")
     if not colon and name in ("causal", "bidirectional"):
         return Causal() if name == "causal" else Bidirectional()
-    if colon and name in ("sliding", "prefix") and number.isascii() and number.isdigit():
+    if colon and name in ("sliding", "prefix") and number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS:
         return SlidingWindow(int(number)) if name == "sliding" else Prefix(int(number))
     raise UnknownMask(f"Unknown mask rule {rule!r}. Use one of: {', '.join(RULES)}, or several joined by '&'.")

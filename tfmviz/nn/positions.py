@@ -47,7 +47,7 @@ class AddedPosition(nn.Module):
         if self.config.position == "sinusoidal":
             return x + sinusoidal(positions, self.config.d_model, self.config.position_base).to(x.dtype)
         if self.config.position == "learned":
-            last = int(positions.max())
+            last = int(positions.max()) if positions.numel() else -1  # no tokens: every table is long enough
             if last >= self.config.max_positions:
                 raise ConfigError(
                     f"max_positions={self.config.max_positions} learned positions have no row for position {last}. "
