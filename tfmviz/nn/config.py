@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+import math
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
 from tfmviz.errors import ConfigError
@@ -103,6 +104,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         _check_choices(self)
+        _check_numbers(self)
         _check_sizes(self)
         derived = {
             "n_kv_heads": self.n_kv_heads or self.n_heads,
@@ -140,11 +142,14 @@ class TransformerConfig:
         """The configuration that `to_dict` wrote.
 
         Raises:
-            ConfigError: if a name is not a field.
+            ConfigError: if a name is not a field, or one that has no usual value is missing.
         """
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ConfigError(f"Unknown fields {', '.join(unknown)}. TransformerConfig has {', '.join(sorted(known))}.")
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
+        if missing := sorted(needed - set(values)):
+            raise ConfigError(f"Fields {', '.join(missing)} are missing, and they have no usual value. Add them.")
         return cls(**values)
 
 
@@ -154,6 +159,17 @@ def _check_choices(config: TransformerConfig) -> None:
         value = getattr(config, name)
         if choices and all(isinstance(choice, str) for choice in choices) and value not in choices:
             raise ConfigError(f"{name}={value!r} is unknown. Choose one of {', '.join(map(repr, choices))}.")
+
+
+def _check_numbers(config: TransformerConfig) -> None:
+    """Sizes are whole, and no number is NaN or infinite: a file read from outside may hold anything."""
+    for name, kind in get_type_hints(TransformerConfig).items():
+        value = getattr(config, name)
+        if kind is int and (not isinstance(value, int) or isinstance(value, bool)):
+            raise ConfigError(f"{name}={value!r} is not a whole number. Use one.")
+        if kind is float or (kind == float | None and value is not None):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ConfigError(f"{name}={value!r} is not a finite number. Use one.")
 
 
 def _check_sizes(config: TransformerConfig) -> None:

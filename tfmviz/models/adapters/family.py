@@ -45,7 +45,15 @@ class Source:
     def read(self, state: State) -> Tensor:
         """Our tensor in float32."""
         tensor = state[self.name].float()
-        return tensor if self.change is None else self.change(tensor).contiguous()
+        if self.change is None:
+            return tensor
+        try:
+            return self.change(tensor).contiguous()
+        except (RuntimeError, IndexError):  # too few dimensions to turn, too few rows to share out
+            raise CheckpointError(
+                f"{self.name} has the shape {tuple(tensor.shape)}, which holds no such weights. "
+                "Weights and config.json belong to different models."
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,10 +81,11 @@ class Family:
 
         Raises:
             UnsupportedModel: if config.json asks for something this family's model cannot compute.
-            CheckpointError: if a tensor is missing, has no place, has another shape, or is not finite.
+            ConfigError: if its numbers describe no model.
+            CheckpointError: if config.json lacks a setting, or if a tensor is there twice, is missing, has no place, has another shape, or is not finite.
         """
-        state = self._canonical({self.rename(name): tensor for name, tensor in state.items()})
-        config = self.config(settings, state)
+        state = self._canonical(self._renamed(state))
+        config = self._configured(settings, state)
         sources = self.sources(config)
         self._account(sources, state)
         with torch.device("meta"):  # shapes without memory: the weights are put in their place, not copied over others
@@ -85,6 +94,29 @@ class Family:
         weights = {name: _checked(name, source, state, expected[name]) for name, source in sources.items()}
         model.load_state_dict(weights, strict=True, assign=True)
         return model.requires_grad_(False).eval()
+
+    def _renamed(self, state: State) -> dict[str, Tensor]:
+        """The same tensors by the names of ``sources``; none takes another one's place unseen."""
+        found: dict[str, Tensor] = {}
+        came_from: dict[str, str] = {}
+        for name, tensor in state.items():
+            ours = self.rename(name)
+            if ours in found:
+                raise CheckpointError(
+                    f"The checkpoint has {came_from[ours]} and {name}, which are names of one tensor. Save it with one."
+                )
+            found[ours], came_from[ours] = tensor, name
+        return found
+
+    def _configured(self, settings: Settings, state: State) -> TransformerConfig:
+        """The configuration, or a sentence about the setting that it cannot be made without."""
+        try:
+            return self.config(settings, state)
+        except KeyError as error:
+            raise CheckpointError(
+                f"config.json says nothing of {error.args[0]}, without which a {self.model_types[0]} model cannot be "
+                "built. Download or save the model again."
+            ) from None
 
     def _canonical(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """The same tensors with each copy taken out, after a look that it is one."""
@@ -167,7 +199,7 @@ def activation(name: str) -> Activation:
 
 def tie(state: State, head: str, table: str) -> dict[str, Any]:
     """The output field of the config: tied if the checkpoint has no head or one that equals the tokens' table."""
-    own = head in state and not torch.equal(state[head], state[table])
+    own = head in state and not (table in state and torch.equal(state[head], state[table]))
     return {"output": "linear" if own else "tied"}
 
 
