@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
@@ -90,6 +90,15 @@ def test_a_link_reopens_the_view(inside: Open, visit: Open) -> None:
         assert other.locator(f".st-key-{key} input").input_value() == value
     assert thumb(other) == "output"
     assert np.array_equal(drawn(other), drawn(page))
+
+
+def test_numbers_alone_name_tokens_and_the_link_says_which(inside: Open) -> None:
+    page = inside("&query=3&against=2&closer=cosine")
+    expected = {"query": "3 sat", "against": "2 cat"}
+    for key, value in expected.items():
+        expect(page.locator(f".st-key-{key} input")).to_have_value(value)
+    kept = parse_qs(urlsplit(page.url).query)
+    assert {key: kept.get(key) for key in expected} == {key: [value] for key, value in expected.items()}
 
 
 def test_the_check_line_is_green(inside: Open) -> None:

@@ -119,13 +119,21 @@ def _named(tokens: Sequence[Token]) -> list[str]:
 
 
 def _token(key: str, title: str, options: list[str], default: str, notes: Notes) -> str:
-    """A picker of one token. After the text has changed, the token in the same place is taken."""
+    """A picker of one token. After the text has changed, the token in the same place is taken.
+
+    An address may name a token by its number alone. It is spelled out there before the picker is drawn, and the page
+    begins again: what Streamlit finds in an address and does not know as an option it takes out of it, whatever the
+    picker shows, and the link would no longer say which token is meant.
+    """
     asked = address.asked(key)
     wanted = asked or st.session_state.get(key) or default
     if wanted not in options:
         number = str(wanted).split(" ")[0]
         there = next((option for option in options if option.split(" ")[0] == number), None)
-        if there is None and asked:
+        if asked and there is not None:
+            st.query_params[key] = there
+            st.rerun()
+        if asked:
             notes.add(f"The address asks for token {address.echo(asked)}: showing {address.echo(default)}.")
         st.session_state[key] = there or default
     value = st.selectbox(title, options, index=options.index(default), key=key, bind="query-params", width=168)
