@@ -17,11 +17,16 @@ TOO_LONG = 10**9  # tokens: nothing that anybody runs
 def line(shape: ModelShape, *, typed: bool) -> str:
     """What the view shows, in one line."""
     name = "A decoder of these sizes" if typed else f"**{display.markdown(shape.name)}**"
-    shared_by = "" if shape.n_kv_heads == shape.n_heads else f" on {shape.n_kv_heads} KV heads"
+    shared_by = "" if shape.n_kv_heads == shape.n_heads else f" on {_counted(shape.n_kv_heads, 'KV head')}"
     return (
-        f"{name}: {count_text(shape.n_parameters)} parameters, {shape.n_attention} attention layers of "
-        f"{shape.n_heads} heads{shared_by}. Where its **bytes** go as the text grows, by arithmetic."
+        f"{name}: {count_text(shape.n_parameters)} parameters, "
+        f"{_counted(shape.n_attention, 'attention layer')} of {_counted(shape.n_heads, 'head')}{shared_by}. "
+        "Where its **bytes** go as the text grows, by arithmetic."
     )
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def seen(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str) -> str:
