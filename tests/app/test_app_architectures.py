@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,7 @@ def test_the_predicted_line_is_one_over_the_root_of_the_depth(architectures: Ope
 def brief(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Four trainings of a few steps."""
     monkeypatch.setattr(architectures_warmup, "N_STEPS", 3)
+    monkeypatch.setattr(architectures_warmup, "_asked", set())
     architectures_warmup._shelf.clear()
     yield
     architectures_warmup._shelf.clear()
@@ -284,6 +286,23 @@ def test_the_four_losses_are_those_of_an_adam_written_out(architectures: Open) -
     for variant, trace in zip(architectures_warmup.VARIANTS, drawn, strict=True):
         assert np.allclose(numbers(trace["y"]), _losses(variant, seed=1, n_steps=3), rtol=1e-3), variant.name
     assert "Loss after 3 steps" in words(at)
+
+
+@pytest.mark.usefixtures("brief")
+def test_the_four_trainings_begin_when_somebody_asks_for_them(architectures: Open) -> None:
+    at = architectures(view="warm-up", warmup_seed="2")
+    assert not architectures_warmup.is_asked(2)
+    assert "What you will see" in words(at)
+    at.button(key="train_four").click().run()
+    assert architectures_warmup.is_asked(2)
+    assert "Loss after 3 steps" in words(settled(at, 2))
+
+
+@pytest.mark.parametrize("text", ["March 5, 2021", "no date at all"])
+def test_the_date_model_writes_its_own_target(architectures: Open, text: str) -> None:
+    at = architectures(text=text, encoder=UNTRAINED, decoder=UNTRAINED, encoder_decoder="scratch-dates")
+    said = next(caption.value for caption in at.caption if "The decoder has read" in caption.value)
+    assert re.search(r"\d{4}-\d\d-\d\d$", said.replace("\\", "")), said
 
 
 def _losses(variant: architectures_warmup.Variant, seed: int, n_steps: int) -> list[float]:

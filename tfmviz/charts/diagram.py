@@ -198,11 +198,10 @@ def _join(canvas: _Canvas, top: float, cross: float) -> None:
     canvas.arrow((turn, cross), (1 + _SIDE, cross), colours.key)
     canvas.word(
         "keys, values",
-        turn,
-        top - _GAP - 6,
+        turn - 0.015,  # between the encoder's last box and its title, clear of the decoder's frame
+        top - _GAP,
         size=12,
-        xanchor="center",
+        xanchor="right",
         yanchor="bottom",
         colour=colours.key_ink,
-        bgcolor=colours.background,
     )

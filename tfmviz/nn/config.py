@@ -167,9 +167,9 @@ def _check_numbers(config: TransformerConfig) -> None:
         value = getattr(config, name)
         if kind is int and (not isinstance(value, int) or isinstance(value, bool)):
             raise ConfigError(f"{name}={value!r} is not a whole number. Use one.")
-        if kind is float or (kind == float | None and value is not None):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise ConfigError(f"{name}={value!r} is not a finite number. Use one.")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if (kind is float or (kind == float | None and value is not None)) and not is_number:
+            raise ConfigError(f"{name}={value!r} is not a finite number. Use one.")
 
 
 def _check_sizes(config: TransformerConfig) -> None:

@@ -63,7 +63,7 @@ def rotate(x: Float[Tensor, "b h n d"], turn: Rotation, pairing: RotaryPairing =
             and 2i + 1 (RoFormer, GPT-J). The two are one model up to the order of dimensions.
     """
     pairs = turn.cos.shape[-1]
-    # angles are worked out in float32 whatever the model's type, for a far position needs its digits; their cosines do not
+    # a far position's angle needs the digits of float32, whatever the model's type; its cosine and sine do not
     turn = Rotation(turn.cos.to(x.dtype), turn.sin.to(x.dtype))
     turned, still = x[..., : 2 * pairs], x[..., 2 * pairs :]
     if pairing == "half":

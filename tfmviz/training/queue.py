@@ -57,7 +57,7 @@ class TrainingQueue:
 def _default_slots() -> int:
     """``TFMVIZ_TRAININGS``, or half of the cores: a training takes one, the others stay with the visitors."""
     asked = os.environ.get("TFMVIZ_TRAININGS", "")
-    if asked and not asked.isdigit():
+    if asked and not (asked.isascii() and asked.isdigit()):
         raise ConfigError(f"TFMVIZ_TRAININGS={asked!r} is not a number. Set it to the trainings that may run at once.")
     return int(asked) if asked else max(1, (os.cpu_count() or 2) // 2)
 

@@ -131,6 +131,20 @@ def warmup(line: loading.Line, notes: Notes) -> None:
         f"Four trainings of {architectures_warmup.N_LAYERS} layers from the **same first weights**, on the same texts: "
         "only norm and warm-up differ."
     )
+    if not architectures_warmup.is_asked(seed):
+        # two minutes of a core, which every visitor shares, are spent when somebody wants them
+        st.button(
+            "Train the four models",
+            key="train_four",
+            icon=":material/play_arrow:",
+            on_click=architectures_warmup.begin,
+            args=(seed,),
+        )
+        st.markdown(
+            f"**What you will see** {architectures_warmup.N_STEPS} steps of each, live: which of the four learn and "
+            "which lie still. It takes a minute or two, once for each seed."
+        )
+        return
     running = architectures_warmup.job(seed)
     live = not running.future.done()
 

@@ -82,7 +82,7 @@ def target_for(kind: Kind, name: str, model: ScratchModel, text: str, typed: str
     does one that cannot read the text to its end; the pass then says so.
     """
     target = None if kind != "encoder-decoder" else typed or text[:BORROWED]
-    if target is None or typed or name == UNTRAINED or len(model.tokenize(text)) > (model.max_tokens or len(text)):
+    if target is None or typed or name == UNTRAINED or not _fits(model, text):
         done: Job[str | None] = Job()
         done.future.set_result(target)
         return done
@@ -94,6 +94,10 @@ def target_for(kind: Kind, name: str, model: ScratchModel, text: str, typed: str
         return write(model.module, [text], most=MOST_WRITTEN)[0]
 
     return _written.ask((request(kind, name), text), make)
+
+
+def _fits(model: ScratchModel, text: str) -> bool:
+    return model.max_tokens is None or len(model.tokenize(text)) <= model.max_tokens
 
 
 def show(model: ScratchModel, traced: Traced) -> Shown:

@@ -38,6 +38,7 @@ class Variant:
 VARIANTS = tuple(Variant(block=block, warmup=steps) for block in ("pre-norm", "post-norm") for steps in (WARMUP, 0))
 Losses = Mapping[str, tuple[float, ...]]
 
+_asked: set[int] = set()
 _growing: dict[int, dict[str, list[float]]] = {}
 _shelf: Shelf[int, Losses] = Shelf(budget=10**7, most=8, weigh=lambda _: 8 * 4 * N_STEPS, workers=1, name="warm-up")
 
@@ -65,7 +66,18 @@ def settings(variant: Variant, seed: int, n_steps: int = N_STEPS) -> Settings:
 
 def job(seed: int) -> Job[Losses]:
     """The four losses of a seed, being computed or kept since somebody asked."""
+    _asked.add(seed)
     return _shelf.ask(seed, lambda job: run(job, seed, N_STEPS, _growing.setdefault(seed, {})))
+
+
+def begin(seed: int) -> None:
+    """Ask for a seed's losses, so that they are there later."""
+    job(seed)
+
+
+def is_asked(seed: int) -> bool:
+    """Whether somebody asked for a seed, so that it is being computed or kept."""
+    return seed in _asked
 
 
 def so_far(seed: int) -> Losses:

@@ -59,6 +59,8 @@ def state_sentence(progress: Progress) -> str:
     match progress.state:
         case "queued":
             return f"In the queue: place {progress.place}. It begins by itself when a training before it ends."
+        case "running" if progress.step == progress.n_steps:
+            return f"Trained all {progress.n_steps:,} steps. Now it is tested on texts that it never saw."
         case "running":
             left = "" if progress.seconds_left is None else f", {duration(progress.seconds_left)} left"
             return f"Training: {done}{left}"
@@ -194,7 +196,10 @@ def _words(trainer: Trainer, step: int, view: HeadView, choice: HeadChoice) -> N
 
 
 def _at(trainer: Trainer, step: int) -> str:
-    report = trainer.history[step - 1]
+    reports = trainer.history
+    if step > len(reports):  # the weights of a step are kept a moment before its numbers
+        return f"Step {step:,}."
+    report = reports[step - 1]
     return f"Step {step:,}: loss {report.loss:.2g}, {100 * report.accuracy:.0f} % of tokens guessed."
 
 

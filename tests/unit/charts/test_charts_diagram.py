@@ -50,6 +50,16 @@ def test_keys_and_values_come_from_the_encoder_in_the_colour_of_keys() -> None:
     assert all("keys, values" not in note.text for note in drawn("decoder")[1].layout.annotations)
 
 
+def test_keys_and_values_are_named_above_the_encoder_s_last_box_and_beside_the_decoder_s_frame() -> None:
+    _, figure = drawn("encoder-decoder")
+    named = next(note for note in figure.layout.annotations if note.text == "keys, values")
+    boxes = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    assert named.yanchor == "bottom"
+    assert named.y >= max(box.y1 for box in boxes if box.x1 < 1)
+    assert named.xanchor == "right"
+    assert named.x < min(box.x0 for box in boxes if box.x0 > 1)
+
+
 def test_the_dark_theme_has_its_own_ink() -> None:
     _, figure = drawn("encoder", dark=True)
     assert DARK.ink in {note.font.color for note in figure.layout.annotations if note.text}

@@ -49,7 +49,7 @@ class Source:
             return tensor
         try:
             return self.change(tensor).contiguous()
-        except (RuntimeError, IndexError):  # too few dimensions to turn, too few rows to share out
+        except (RuntimeError, IndexError):  # dimensions that cannot be turned or shared out
             raise CheckpointError(
                 f"{self.name} has the shape {tuple(tensor.shape)}, which holds no such weights. "
                 "Weights and config.json belong to different models."
@@ -82,7 +82,8 @@ class Family:
         Raises:
             UnsupportedModel: if config.json asks for something this family's model cannot compute.
             ConfigError: if its numbers describe no model.
-            CheckpointError: if config.json lacks a setting, or if a tensor is there twice, is missing, has no place, has another shape, or is not finite.
+            CheckpointError: if config.json lacks a setting, or if a tensor is there twice, is missing, has no place, has
+                another shape, or is not finite.
         """
         state = self._canonical(self._renamed(state))
         config = self._configured(settings, state)

@@ -1,0 +1,106 @@
+"""What a hostile caller may ask for: half precision, nothing at all, numbers that are none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from conftest import config
+from torch import Tensor
+
+from tfmviz.errors import ConfigError, UnknownMask
+from tfmviz.nn import Scoring, TransformerConfig, build, generate, sharpen
+from tfmviz.nn.attention import fused
+from tfmviz.nn.chunked import chunked
+from tfmviz.nn.masks import Padding, parse
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("form", ["materialised", "fused", "chunked"])
+def test_a_rotary_model_in_half_precision_gives_what_it_gives_in_full(dtype: torch.dtype, form: str) -> None:
+    tokens = torch.arange(12)[None] % 10
+    full = build(config(position="rotary", attention_form=form)).eval()
+    half = build(config(position="rotary", attention_form=form)).eval().to(dtype)
+    assert torch.allclose(half(tokens).float(), full(tokens), atol=0.05)
+
+
+def test_chunks_of_no_rows_are_no_rows() -> None:
+    x = torch.randn(2, 4, 5, 8)
+    assert chunked(x[:, :, :0], x, x, Scoring(scale=0.3)).shape == (2, 4, 0, 8)
+
+
+def test_chunks_of_rows_that_see_nothing_are_zeros_with_a_gradient_of_zero() -> None:
+    query = torch.randn(2, 4, 3, 8, requires_grad=True)
+    key = torch.randn(2, 2, 5, 8)
+    output = chunked(query, key, key, Scoring(scale=0.3, mask=Padding(torch.zeros(5, dtype=torch.bool))))
+    assert torch.equal(output, torch.zeros(2, 4, 3, 8))
+    output.sum().backward()
+    assert torch.equal(query.grad, torch.zeros(2, 4, 3, 8))
+
+
+def test_the_fused_form_refuses_a_soft_cap_rather_than_leave_it_out() -> None:
+    x = torch.randn(1, 1, 3, 4)
+    with pytest.raises(ConfigError, match=r"attention_softcap=0\.1"):
+        fused(x, x, x, Scoring(scale=1.0, softcap=0.1))
+
+
+@pytest.mark.parametrize("position", ["learned", "rotary", "alibi", "relative", "sinusoidal", "none"])
+def test_no_tokens_give_no_logits(position: str) -> None:
+    model = build(config(position=position)).eval()
+    assert model(torch.zeros(1, 0, dtype=torch.long)).shape[:2] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("norm_eps", math.nan), ("position_base", math.inf), ("attention_scale", math.nan),
+        ("rotary_fraction", math.nan),
+        ("dropout", None), ("d_model", 16.0), ("d_model", "16"), ("n_layers", 1.5), ("n_heads", True),
+    ],
+)  # fmt: skip
+def test_a_number_that_is_none_is_named(field: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"{field}="):
+        config(**{field: value})
+
+
+def test_fields_without_a_usual_value_are_asked_for() -> None:
+    with pytest.raises(ConfigError, match="architecture, n_heads, n_layers, vocab_size"):
+        TransformerConfig.from_dict({"d_model": 8})
+
+
+@pytest.mark.parametrize("digits", [30, 5000])
+def test_a_width_beyond_every_text_is_no_rule(digits: int) -> None:
+    with pytest.raises(UnknownMask):
+        parse("sliding:" + "9" * digits)
+
+
+@pytest.mark.parametrize("temperature", [1e-9, 1e-45, 1e-300])
+def test_a_temperature_near_zero_leaves_the_likeliest_token(temperature: float) -> None:
+    assert sharpen(torch.tensor([[1.0, 3.0, 2.0]]), temperature=temperature).tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize("options", [{"temperature": math.nan}, {"temperature": math.inf}, {"top_k": 1.5}])
+def test_numbers_that_draw_nothing_are_named(options: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        sharpen(torch.zeros(1, 5), **options)
+
+
+def test_top_p_of_a_large_vocabulary_is_summed_in_full_precision() -> None:
+    logits = torch.randn(1, 50_000, generator=torch.Generator().manual_seed(0)).half()
+    falling = logits.double().softmax(-1).sort(descending=True).values
+    fewest = int((falling.cumsum(-1) < 0.9).sum()) + 1
+    assert abs(int((sharpen(logits, top_p=0.9) > 0).sum()) - fewest) <= 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "said"),
+    [
+        ([[]], {}, "no tokens"), ([[1]], {"n_new": -1}, "n_new=-1"), ([[1]], {"seed": 2**64}, "seed="),
+        ([[1]], {"seed": 1.5}, "seed="),
+    ],
+)  # fmt: skip
+def test_writing_on_from_nothing_or_with_no_seed_is_a_sentence(prompt: list, options: dict, said: str) -> None:
+    tokens: Tensor = torch.tensor(prompt, dtype=torch.long)
+    with pytest.raises(ConfigError, match=said):
+        generate(build(config()).eval(), tokens, **({"n_new": 2} | options))
