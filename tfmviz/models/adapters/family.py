@@ -82,8 +82,8 @@ class Family:
         Raises:
             UnsupportedModel: if config.json asks for something this family's model cannot compute.
             ConfigError: if its numbers describe no model.
-            CheckpointError: if config.json lacks a setting, or if a tensor is there twice, is missing, has no place, has
-                another shape, or is not finite.
+            CheckpointError: if config.json lacks a setting, or if a tensor is there twice, is missing, has no place,
+                has another shape, or is not finite.
         """
         state = self._canonical(self._renamed(state))
         config = self._configured(settings, state)
