@@ -52,6 +52,12 @@ def test_a_silenced_head_shows_as_a_difference() -> None:
     assert "do not compute the same" in words(at)
 
 
+def test_a_head_silenced_in_the_last_layer_is_a_difference_though_every_weight_is_the_same() -> None:
+    at = compare_page(text=TEXT, model="minilm", model_b="minilm", silenced_b="L5 H0", compare_view="number by number")
+    assert max(numbers(at, "same_weights", 0, "customdata")) == 0
+    assert "do not compute the same" in words(at)
+
+
 def test_a_model_against_itself_proves_nothing() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="minilm", compare_view="number by number")
     assert "this proves nothing" in words(at)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfmviz.text import display
 from tfmviz.ui import live_run
-from tfmviz.ui.compare_words import number
+from tfmviz.ui.compare_words import number, short
 
 if TYPE_CHECKING:
     from tfmviz.analysis.batch import Measured, Summary
@@ -126,4 +126,4 @@ def _quoted(text: str) -> str:
 
 
 def _bits(n: float) -> str:
-    return f"{n:.2g} bits" if n else "0 bits"
+    return f"{short(n)} bits"

@@ -25,6 +25,11 @@ def number(n: int) -> str:
     return f"{n:,}".replace(",", "\u202f")
 
 
+def short(n: float) -> str:
+    """Two digits that count, never as a power of ten: 0.042, 4.2, 42, 420, 4\u202f200."""
+    return f"{n:.2g}" if abs(n) < 99.5 else number(int(round(n, 1 - int(np.log10(abs(n))))))
+
+
 def apart(side: Side) -> str:
     """Which tokens stand apart from the text's units."""
     names = list(dict.fromkeys(token.text for token in side.stack.query_tokens if token.is_special))
@@ -85,7 +90,7 @@ def table(a: Side, b: Side, text: str, seconds: tuple[float, float]) -> str:
             "no limit" if one.model.max_tokens is None else number(one.model.max_tokens)
         ),
         "tokens of this text": lambda one: number(len(one.traced.trace.tokens)),
-        "tokens a word": lambda one: f"{_typed(one) / words:.2g}",
+        "tokens a word": lambda one: short(_typed(one) / words),
         "time of a pass over it": lambda one: _seconds(seconds["AB".index(one.letter)]),
         "memory of its weights": lambda one: reading.bytes_text(_FLOAT * one.model.n_parameters),
         "queries and keys kept": lambda one: reading.bytes_text(one.traced.trace.memory.kept),
@@ -101,7 +106,7 @@ def _typed(side: Side) -> int:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    return f"{short(seconds)} s" if seconds >= 1 else f"{short(1000 * seconds)} ms"
 
 
 def _head(head: Head) -> str:

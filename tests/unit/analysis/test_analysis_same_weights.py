@@ -79,7 +79,18 @@ def test_the_promise_is_of_weights_and_of_logits() -> None:
     a, bent = trace(weights, hidden, logits), logits.copy()
     bent[0] += 1e-3
     assert not largest_differences(a, trace(weights, hidden, bent)).is_kept
-    assert largest_differences(a, trace(weights, hidden + 1)).is_kept
+    assert largest_differences(a, trace(weights, hidden + 1, logits)).is_kept
+
+
+@pytest.mark.parametrize("change", [1.0, float("nan")])
+def test_without_logits_the_last_hidden_states_are_what_is_promised(change: float) -> None:
+    weights, hidden, _ = numbers()
+    moved = hidden.copy()
+    moved[-1, 0, 0] += change
+    assert not largest_differences(trace(weights, hidden), trace(weights, moved)).is_kept
+    rounded = hidden.copy()
+    rounded[-1] += 1e-6
+    assert largest_differences(trace(weights, hidden), trace(weights, rounded)).is_kept
 
 
 def test_a_weight_that_was_moved_shows_from_its_layer_on() -> None:
