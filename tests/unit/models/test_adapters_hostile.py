@@ -46,3 +46,14 @@ def test_a_setting_that_config_json_lacks_is_named() -> None:
     del settings["n_embd"]
     with pytest.raises(CheckpointError, match="n_embd"):
         from_checkpoint(settings, state)
+
+
+def test_a_head_of_its_own_that_is_not_there_is_a_missing_tensor() -> None:
+    config = transformers.LlamaConfig(
+        vocab_size=9, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2,
+        tie_word_embeddings=False,
+    )  # fmt: skip
+    state = dict(transformers.LlamaForCausalLM(config).state_dict())
+    del state["lm_head.weight"]
+    with pytest.raises(CheckpointError, match=r"lm_head\.weight"):
+        from_checkpoint(config.to_dict(), state)

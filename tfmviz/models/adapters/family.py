@@ -198,9 +198,15 @@ def activation(name: str) -> Activation:
     return ACTIVATIONS[name]
 
 
-def tie(state: State, head: str, table: str) -> dict[str, Any]:
-    """The output field of the config: tied if the checkpoint has no head or one that equals the tokens' table."""
-    own = head in state and not (table in state and torch.equal(state[head], state[table]))
+def tie(state: State, head: str, table: str, *, tied: bool = True) -> dict[str, Any]:
+    """The output field of the config: tied if the checkpoint has no head or one that equals the tokens' table.
+
+    Args:
+        state: the checkpoint.
+        head, table: names of its head and of its tokens' table.
+        tied: False where config.json says that the head is one of its own, so that a head that is missing is told.
+    """
+    own = not tied if head not in state else not (table in state and torch.equal(state[head], state[table]))
     return {"output": "linear" if own else "tied"}
 
 

@@ -47,7 +47,7 @@ def _config(settings: Settings, state: State) -> TransformerConfig:
         feed_forward="gated",
         activation=activation(settings.get("hidden_act", "silu")),
         feed_forward_bias=False,
-        **tie(state, _HEAD, _WORDS),
+        **tie(state, _HEAD, _WORDS, tied=settings.get("tie_word_embeddings") is not False),
     )
 
 
