@@ -268,7 +268,7 @@ def test_the_predicted_line_is_one_over_the_root_of_the_depth(architectures: Ope
 def brief(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Four trainings of a few steps."""
     monkeypatch.setattr(architectures_warmup, "N_STEPS", 3)
-    monkeypatch.setattr(architectures_warmup, "_asked", set())
+    monkeypatch.setattr(architectures_warmup, "_growing", {})
     architectures_warmup._shelf.clear()
     yield
     architectures_warmup._shelf.clear()

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import quick_training
 from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models.scratch_load import byte_model
-from tfmviz.training import PRESETS, TASKS, Loop, Settings
+from tfmviz.training import PRESETS, TASKS, Loop
 from tfmviz.ui import cache, training_models
 from tfmviz.ui.requests import ModelRequest
 
 PAGE = Path(MAIN).parents[1] / "pages" / "training.py"
 EXPLORE = PAGE.with_name("explore.py")
-SMALL = {"task": "copy", "width": "16", "n_layers": "1", "n_heads": "2", "steps": "20", "warmup": "5", "seed": "3"}
 PATIENCE = 120.0
 
 Open = Callable[..., AppTest]
@@ -39,21 +38,6 @@ def training() -> Open:
         return at.run()
 
     return open_page
-
-
-def small() -> Settings:
-    """The settings that the address in ``SMALL`` means."""
-    preset = PRESETS["copy"].settings
-    return replace(
-        preset,
-        d_model=16,
-        d_ff=preset.d_ff * 16 // preset.d_model,
-        n_layers=1,
-        n_heads=2,
-        n_steps=20,
-        warmup_steps=5,
-        seed=3,
-    )
 
 
 def trained(at: AppTest) -> AppTest:
@@ -95,8 +79,8 @@ def test_the_page_opens_with_the_untrained_model_of_the_preset(training: Open) -
 
 
 def test_the_model_that_comes_out_is_the_one_these_settings_make(training: Open) -> None:
-    at = trained(training(**SMALL))
-    loop = Loop(small())
+    at = trained(training(**quick_training.ADDRESS))
+    loop = Loop(quick_training.settings())
     reports = list(loop.steps())
     assert np.allclose(drawn(figure(at, 0)["data"][0]["y"]), [report.loss for report in reports], atol=1e-6)
     assert np.allclose(drawn(figure(at, 0)["data"][1]["y"]), [report.accuracy for report in reports], atol=1e-6)
@@ -106,9 +90,9 @@ def test_the_model_that_comes_out_is_the_one_these_settings_make(training: Open)
 
 
 def test_scrubbing_back_shows_the_attention_of_that_step(training: Open) -> None:
-    at = trained(training(**SMALL))
+    at = trained(training(**quick_training.ADDRESS))
     at.slider(key="step_shown").set_value(7).run()
-    loop = Loop(small())
+    loop = Loop(quick_training.settings())
     for _ in range(7):
         loop.advance()
     trace = byte_model(loop.model, name="step 7").trace("parrot", target="parrot")
@@ -118,7 +102,7 @@ def test_scrubbing_back_shows_the_attention_of_that_step(training: Open) -> None
 
 
 def test_the_slider_that_follows_a_training_only_shows_and_one_that_scrubs_takes_its_place(training: Open) -> None:
-    at = training(**(SMALL | {"steps": "5000"}))
+    at = training(**(quick_training.ADDRESS | {"steps": "5000"}))
     at.button(key="start").click().run()
     try:
         assert [slider.key for slider in at.slider] == ["step_followed"]
@@ -133,13 +117,13 @@ def test_the_slider_that_follows_a_training_only_shows_and_one_that_scrubs_takes
 
 
 def test_any_text_can_be_watched(training: Open) -> None:
-    at = training(**SMALL, watch="<b>🙂", watch_target="x")
+    at = training(**quick_training.ADDRESS, watch="<b>🙂", watch_target="x")
     assert not at.error
     assert component(at, "atlas")[0]["tokens"] == [2, len("<b>🙂".encode()) + 1]
 
 
 def test_the_trained_model_is_on_this_session_s_list_and_on_nobody_else_s(training: Open, explore: Open) -> None:
-    at = trained(training(**SMALL))
+    at = trained(training(**quick_training.ADDRESS))
     assert "trained:copy" in at.selectbox(key="model").options
     assert "trained:copy" not in explore().selectbox(key="model").options
     other = explore(model="trained:copy", text="parrot")
@@ -147,27 +131,27 @@ def test_the_trained_model_is_on_this_session_s_list_and_on_nobody_else_s(traini
 
 
 def test_the_trained_model_explores_like_any_other(training: Open) -> None:
-    at = trained(training(**SMALL))
+    at = trained(training(**quick_training.ADDRESS))
     at.selectbox(key="model").set_value("trained:copy").run()
     at.text_area(key="text").set_value("letters").run()
     at.text_area(key="target").set_value("let").run()
     at.switch_page(str(EXPLORE)).run()
     assert not at.error
-    loop = Loop(small())
+    loop = Loop(quick_training.settings())
     list(loop.steps())
     trace = byte_model(loop.model, name="trained").trace("letters", target="let")
     assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
 
 
 def test_explore_opens_with_the_trained_model_and_the_text_that_was_watched(training: Open) -> None:
-    at = trained(training(**SMALL, watch="carrot", watch_target="carr"))
+    at = trained(training(**quick_training.ADDRESS, watch="carrot", watch_target="carr"))
     at.query_params[training_models.OPEN] = "trained:copy"  # what the link says
     at.switch_page(str(EXPLORE)).run()
     assert not at.exception
     assert not at.error
     assert at.selectbox(key="model").value == "trained:copy"
     assert (at.text_area(key="text").value, at.text_area(key="target").value) == ("carrot", "carr")
-    loop = Loop(small())
+    loop = Loop(quick_training.settings())
     list(loop.steps())
     trace = byte_model(loop.model, name="trained").trace("carrot", target="carr")
     assert np.array_equal(component(at, "atlas")[1]["overview"], trace["cross"].overview().numpy())
@@ -175,7 +159,7 @@ def test_explore_opens_with_the_trained_model_and_the_text_that_was_watched(trai
 
 
 def test_a_step_can_be_kept_as_a_model_of_its_own(training: Open) -> None:
-    at = trained(training(**SMALL))
+    at = trained(training(**quick_training.ADDRESS))
     at.slider(key="step_shown").set_value(4).run()
     at.button(key="keep").click().run()
     assert "trained:copy-2" in at.selectbox(key="model").options
@@ -184,7 +168,7 @@ def test_a_step_can_be_kept_as_a_model_of_its_own(training: Open) -> None:
 
 
 def test_reset_throws_away_what_was_learnt(training: Open) -> None:
-    at = trained(training(**SMALL))
+    at = trained(training(**quick_training.ADDRESS))
     at.button(key="reset").click().run()
     assert bar(at).startswith("Ready")
     assert len(drawn(figure(at, 0)["data"][0]["y"])) == 0
@@ -192,7 +176,7 @@ def test_reset_throws_away_what_was_learnt(training: Open) -> None:
 
 
 def test_stop_and_resume_give_the_same_model(training: Open) -> None:
-    at = training(**(SMALL | {"steps": "400", "task": "sort"}))
+    at = training(**(quick_training.ADDRESS | {"steps": "400", "task": "sort"}))
     at.button(key="start").click().run()
     at.button(key="stop").click().run()
     assert bar(at).startswith("Paused")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+import quick_training
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tfmviz.models.scratch_load import byte_model
-from tfmviz.training import PRESETS, TASKS, Loop, Settings
+from tfmviz.training import TASKS, Loop
 
 pytestmark = pytest.mark.browser
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLOW = 240_000  # a busy machine trains a step a second
-QUICK = "task=copy&width=16&n_layers=1&n_heads=2&warmup=5&seed=3&steps=20"
+QUICK = urlencode(quick_training.ADDRESS)
 LONG = "task=copy&width=16&n_layers=1&n_heads=2&warmup=5&steps=5000"
 
 Open = Callable[..., Page]
@@ -127,7 +128,7 @@ def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(traini
     expect(page.locator(".st-key-model input")).to_have_value("trained:copy", timeout=SLOW)
     expect(page.get_by_label("Text", exact=True)).to_have_value("carrot", timeout=SLOW)
     expect(page.get_by_label("Text for the decoder")).to_have_value("carr", timeout=SLOW)
-    loop = Loop(quick_settings())
+    loop = Loop(quick_training.settings())
     list(loop.steps())
     expected = byte_model(loop.model, name="again").trace("carrot", target="carr")["cross"].weights(0, 0).numpy()
     page.wait_for_function(
@@ -136,21 +137,6 @@ def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(traini
         timeout=SLOW,
     )
     assert np.abs(drawn_weights(page) - expected).max() < 1e-4
-
-
-def quick_settings() -> Settings:
-    """The settings that the address in ``QUICK`` means."""
-    preset = PRESETS["copy"].settings
-    return replace(
-        preset,
-        d_model=16,
-        d_ff=preset.d_ff * 16 // preset.d_model,
-        n_layers=1,
-        n_heads=2,
-        warmup_steps=5,
-        seed=3,
-        n_steps=20,
-    )
 
 
 def test_a_task_brings_its_own_text(training: Open) -> None:

@@ -20,9 +20,10 @@ _SAVE_AS = "Open it in an editor and save it as UTF-8."
 
 
 def read_text(data: bytes) -> str:
-    """Decode a file: UTF-8 with or without its mark (BOM), or UTF-16 of either byte order with one.
+    """Decode a file: UTF-8 with or without its mark (BOM), or UTF-16 of either byte order.
 
-    Nothing is guessed: bytes that are no UTF-8 and name no encoding could be read in many ways, most of them wrong.
+    UTF-16 without its mark is told by its zeros. Nothing is guessed: other bytes that are no UTF-8 and name no encoding
+    could be read in many ways, most of them wrong.
 
     Args:
         data: the file's bytes.
@@ -34,12 +35,10 @@ def read_text(data: bytes) -> str:
         UnreadableFile: the file is larger than ``MOST_BYTES``, empty, no text, or in another encoding.
     """
     if len(data) > MOST_BYTES:
-        raise UnreadableFile(
-            f"The file has {len(data) / 1e6:.1f} MB and {MOST_BYTES / 1e6:.0f} MB can be read. Cut it in an editor."
-        )
+        raise UnreadableFile(f"The file has {len(data):,} bytes, and {MOST_BYTES:,} can be read. Cut it in an editor.")
     if any(data.startswith(mark) for mark, _ in _UNREAD):
         raise UnreadableFile(f"The file is in UTF-32, which is not read here. {_SAVE_AS}")
-    mark, codec, name = next((one for one in _MARKS if data.startswith(one[0])), (b"", "utf-8", "UTF-8"))
+    mark, codec, name = next((one for one in _MARKS if data.startswith(one[0])), (b"", _unmarked(data), "UTF-8"))
     try:
         text = data[len(mark) :].decode(codec)
     except UnicodeDecodeError as error:
@@ -56,3 +55,16 @@ def read_text(data: bytes) -> str:
     if not text.strip():
         raise UnreadableFile("The file is empty, or has only blanks.")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _unmarked(data: bytes) -> str:
+    """The codec of a file without a mark.
+
+    No UTF-8 text has a zero byte. In UTF-16 every letter up to U+00FF, blanks and line ends too, has one, always in the
+    higher half of its two bytes; in the lower half few letters have one (U+3000). So the zeros tell the order of the
+    bytes, where they are many enough to be no accident.
+    """
+    even, odd = data[0::2].count(0), data[1::2].count(0)
+    if 10 * max(even, odd) < len(data) // 2 or 10 * min(even, odd) > max(even, odd) or not even + odd:
+        return "utf-8"
+    return "utf-16-le" if odd > even else "utf-16-be"

@@ -38,7 +38,6 @@ class Variant:
 VARIANTS = tuple(Variant(block=block, warmup=steps) for block in ("pre-norm", "post-norm") for steps in (WARMUP, 0))
 Losses = Mapping[str, tuple[float, ...]]
 
-_asked: set[int] = set()
 _growing: dict[int, dict[str, list[float]]] = {}
 _shelf: Shelf[int, Losses] = Shelf(budget=10**7, most=8, weigh=lambda _: 8 * 4 * N_STEPS, workers=1, name="warm-up")
 
@@ -66,8 +65,8 @@ def settings(variant: Variant, seed: int, n_steps: int = N_STEPS) -> Settings:
 
 def job(seed: int) -> Job[Losses]:
     """The four losses of a seed, being computed or kept since somebody asked."""
-    _asked.add(seed)
-    return _shelf.ask(seed, lambda job: run(job, seed, N_STEPS, _growing.setdefault(seed, {})))
+    growing = _growing.setdefault(seed, {})
+    return _shelf.ask(seed, lambda job: run(job, seed, N_STEPS, growing))
 
 
 def begin(seed: int) -> None:
@@ -77,7 +76,7 @@ def begin(seed: int) -> None:
 
 def is_asked(seed: int) -> bool:
     """Whether somebody asked for a seed, so that it is being computed or kept."""
-    return seed in _asked
+    return seed in _growing
 
 
 def so_far(seed: int) -> Losses:
@@ -85,7 +84,7 @@ def so_far(seed: int) -> Losses:
     done = job(seed)
     if done.future.done():
         return done.future.result()
-    return {name: tuple(values) for name, values in _growing.get(seed, {}).items()}
+    return {name: tuple(values) for name, values in _growing[seed].items()}
 
 
 def run(job: Job[Losses], seed: int, n_steps: int, into: dict[str, list[float]]) -> Losses:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
+from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.errors import ConfigError, NotEnoughMemory
 from tfmviz.models.catalog import find
 from tfmviz.models.sources import offered
 from tfmviz.text import display
-from tfmviz.ui import address, cache, reading, training_models
+from tfmviz.ui import address, cache, training_models
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import SideRequest
 from tfmviz.ui.pickers import PICKED_FOR
@@ -194,7 +195,7 @@ def guard(requests: dict[Letter, SideRequest], place: DeltaGenerator) -> dict[Le
     for letter, model in missing.items():
         size = expected_bytes(model.name)
         said.append(
-            f"{letter} {display.markdown(model.name)} about {reading.bytes_text(size)}"
+            f"{letter} {display.markdown(model.name)} about {bytes_text(size)}"
             if size
             else f"{letter} {display.markdown(model.name)} an unknown amount"
         )
@@ -202,7 +203,7 @@ def guard(requests: dict[Letter, SideRequest], place: DeltaGenerator) -> dict[Le
             refused[letter] = NotEnoughMemory(size, left, what=f"Loading {model.name} beside the other model")
         else:
             left -= size or 0
-    place.caption(f"To be loaded: {', '.join(said)}; {reading.bytes_text(free)} of memory are free.")
+    place.caption(f"To be loaded: {', '.join(said)}; {bytes_text(free)} of memory are free.")
     return refused
 
 

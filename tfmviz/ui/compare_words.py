@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.text import display, word_spans
-from tfmviz.ui import reading
 
 if TYPE_CHECKING:
     from tfmviz.analysis.alignment import Alignment
@@ -92,8 +92,8 @@ def table(a: Side, b: Side, text: str, seconds: tuple[float, float]) -> str:
         "tokens of this text": lambda one: number(len(one.traced.trace.tokens)),
         "tokens a word": lambda one: short(_typed(one) / words),
         "time of a pass over it": lambda one: _seconds(seconds["AB".index(one.letter)]),
-        "memory of its weights": lambda one: reading.bytes_text(_FLOAT * one.model.n_parameters),
-        "queries and keys kept": lambda one: reading.bytes_text(one.traced.trace.memory.kept),
+        "memory of its weights": lambda one: bytes_text(_FLOAT * one.model.n_parameters),
+        "queries and keys kept": lambda one: bytes_text(one.traced.trace.memory.kept),
         "device": lambda one: display.markdown(one.model.device),
     }
     rows += [(name, read(a), read(b)) for name, read in facts.items()]

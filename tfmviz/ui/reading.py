@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfmviz.analysis.head_roles import HeadRole, Role
 from tfmviz.analysis.head_view import HeadView, Part
+from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.text import display
 from tfmviz.ui.requests import HeadChoice
 from tfmviz.ui.samples import Sample, of_text
@@ -135,12 +136,3 @@ def _two(weight: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def bytes_text(n: int) -> str:
-    """Bytes in kB, MB or GB (10³, 10⁶, 10⁹), two significant digits."""
-    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if n >= size:
-            value = float(f"{n / size:.2g}")
-            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
-    return f"{n} B"

@@ -19,8 +19,10 @@ TEXT = "Zwölf Boxkämpfer, 猫と👩🏽‍🚀\nשלום"
         TEXT.encode("utf-8-sig"),
         codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"),
         codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"),
+        TEXT.encode("utf-16-le"),
+        TEXT.encode("utf-16-be"),
     ],
-    ids=["utf-8", "utf-8 with mark", "utf-16 le", "utf-16 be"],
+    ids=["utf-8", "utf-8 with mark", "utf-16 le", "utf-16 be", "utf-16 le without mark", "utf-16 be without mark"],
 )
 def test_every_encoding_gives_the_same_text(data: bytes) -> None:
     assert read_text(data) == TEXT
@@ -38,11 +40,13 @@ def test_line_ends_are_those_of_a_text_box() -> None:
         (codecs.BOM_UTF8 + b"ok \xff", "byte 6 does not fit"),
         (TEXT.encode("utf-32"), "UTF-32"),
         (codecs.BOM_UTF32_BE + TEXT.encode("utf-32-be"), "UTF-32"),
-        (TEXT.encode("utf-16-le"), "it is no text|not UTF-8"),
+        ("猫と犬".encode("utf-16-le"), "not UTF-8"),  # nothing tells what it is
+        (b"a log with one zero\x00 byte in it, long enough", "it is no text"),
+        ("Zwölf".encode("utf-16-le")[:-1] + b"\x00\xd8", "not UTF-8|does not fit"),
         (b"PK\x03\x04\x00\x00", "it is no text"),
         (b"", "empty"),
         (b" \n\t", "only blanks"),
-        (b"a" * (MOST_BYTES + 1), "1.0 MB and 1 MB can be read"),
+        (b"a" * (MOST_BYTES + 1), "1,000,001 bytes, and 1,000,000 can be read"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_sentence(data: bytes, says: str) -> None:

@@ -41,11 +41,3 @@ def test_never_more_than_sixty_words(name: str, choice: HeadChoice) -> None:
 def test_hidden_attention_is_said_with_its_share() -> None:
     text = reading.paragraph(role("mixed"), view(special_share=0.414), HeadChoice(layer=0, head=0), "all", True)
     assert "Hidden special tokens hold 41 %" in text
-
-
-@pytest.mark.parametrize(
-    ("n", "text"),
-    [(999, "999 B"), (1_500, "1.5 kB"), (2_340_000, "2.3 MB"), (151_000_000, "150 MB"), (18 * 10**9, "18 GB")],
-)
-def test_bytes_are_powers_of_ten(n: int, text: str) -> None:
-    assert reading.bytes_text(n) == text
