@@ -18,7 +18,7 @@ import tfmviz
 from tfmviz.analysis.inside import check, contribution, head_stages
 from tfmviz.models import Model
 from tfmviz.models.catalog import catalog
-from tfmviz.trace import capture
+from tfmviz.trace import capture, capture_inside
 
 TOLERANCE = 1e-4
 TEXTS = ("The animal didn't cross the street because it was too tired.", "word " * 50, "猫坐在垫子上。", "a")
@@ -82,9 +82,7 @@ def test_heads_and_their_sum_equal_the_model_s(tiny: tuple[Architecture, Any, di
         for index, layer in enumerate(layers):
             if layer.status != "exact":
                 continue
-            found = capture(model, inputs, inside=(stack, index))
-            assert torch.equal(found.output, plain.output), "looking inside changed what the model computes"
-            inside = found.inside
+            inside = capture_inside(model, inputs, (stack, index))
             assert inside is not None
             assert inside.projection is not None
             assert inside.projection.path in theirs
@@ -99,6 +97,7 @@ def test_heads_and_their_sum_equal_the_model_s(tiny: tuple[Architecture, Any, di
                 summed = summed + inside.projection.bias
             assert (summed - block).abs().max() <= TOLERANCE
     assert seen == set(theirs), "a layer's output projection was taken for another's"
+    assert torch.equal(capture(model, inputs).output, plain.output), "looking inside left something in the model"
 
 
 def test_a_gate_between_heads_and_projection_is_reported() -> None:
@@ -106,7 +105,7 @@ def test_a_gate_between_heads_and_projection_is_reported() -> None:
     changed = {}
     for architecture in (one for one in ARCHITECTURES if str(one) in ("qwen3_next", "llama")):
         model, inputs = architecture.build(), inputs_of(architecture)
-        last = capture(model, inputs, inside=("self", model.config.num_hidden_layers - 1)).inside
+        last = capture_inside(model, inputs, ("self", model.config.num_hidden_layers - 1))
         assert last is not None
         assert last.projection is not None
         changed[str(architecture)] = last.projection.changed
@@ -177,29 +176,32 @@ def test_queries_before_rotation_are_the_projection_s_output(smollm2: Model) -> 
     assert (back - inside.unrotated[0]).abs().max() <= 1e-4
 
 
-@pytest.mark.parametrize("name", ["minilm", "scratch-dates", "scratch-smollm2"])
-def test_one_pass_gives_the_trace_and_the_layer(name: str, request: pytest.FixtureRequest) -> None:
-    """The trace is the one that is made without looking, and the layer the one that a second pass shows."""
+@pytest.mark.parametrize("name", ["smollm2", "scratch-smollm2"])
+def test_the_pass_ends_with_the_layer(name: str, request: pytest.FixtureRequest) -> None:
+    """Nothing after the layer runs, the stream that enters it is the whole pass's, and the next pass is whole again."""
     model = real(name, request)
-    alone = model.trace(TEXTS[0], hidden_states=True)
-    stack = list(alone.stacks)[-1]
-    layer = alone[stack].n_layers - 1
-    seen = model.trace(TEXTS[0], hidden_states=True, inside=(stack, layer))
-    module = model._module if hasattr(model, "_module") else model.module
-    handle = module.register_forward_hook(lambda *_: pytest.fail("the model was run again"))
-    inside = seen.inside(layer, stack)
+    before = model.trace(TEXTS[0], hidden_states=True)
+    module = model._module.model.layers if name == "smollm2" else model.module.stack.blocks
+    handle = module[4].register_forward_hook(lambda *_: pytest.fail("a later layer was run"))
+    inside = model.look_inside("self", 3, text=TEXTS[0])
     handle.remove()
-    again = alone.inside(layer, stack)
     assert inside.residual is not None
-    assert again.residual is not None
-    assert torch.equal(inside.heads, again.heads)
-    assert torch.equal(inside.residual.after, again.residual.after)
-    assert torch.equal(inside.source.value, again.source.value)
-    for one, other in zip(alone[stack].layers, seen[stack].layers, strict=True):
-        assert torch.equal(one.source.query, other.source.query)
-        assert other.source.value is None
-    assert seen.memory == alone.memory
-    assert all(torch.equal(a, b) for a, b in zip(alone.hidden_states, seen.hidden_states, strict=True))
+    assert torch.equal(inside.residual.before, before.hidden_states[3])
+    assert torch.equal(inside.source.query, before["self"].layer(3).source.query)
+    after = model.trace(TEXTS[0], hidden_states=True)
+    assert all(torch.equal(a, b) for a, b in zip(before.hidden_states, after.hidden_states, strict=True))
+
+
+@pytest.mark.parametrize("name", ["minilm", "smollm2", "scratch-minilm", "scratch-dates"])
+def test_the_outline_is_the_trace_s_own(name: str, request: pytest.FixtureRequest) -> None:
+    model = real(name, request)
+    target = "2021" if name == "scratch-dates" else None
+    trace, outline = model.trace(TEXTS[0], target=target), model.outline(TEXTS[0], target=target)
+    assert list(outline) == list(trace.stacks)
+    for stack in trace.stacks.values():
+        found = outline[stack.name]
+        assert (found.query_tokens, found.key_tokens) == (stack.query_tokens, stack.key_tokens)
+        assert found.n_heads == tuple(layer.n_heads for layer in stack.layers)
 
 
 def test_a_trace_keeps_no_values(smollm2: Model) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -14,18 +14,26 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from tfmviz.errors import OutOfRange, UnknownMask
+from tfmviz.errors import NoAttention, OutOfRange, UnknownMask
 from tfmviz.models.inputs import InputMaker, ModelInputs
 from tfmviz.models.limits import max_tokens
 from tfmviz.models.loading import Loaded
 from tfmviz.models.memory import predicted_bytes, room_for
-from tfmviz.models.model import Ablation, Model, Place
-from tfmviz.models.shapes import pass_shape, stack_shapes
+from tfmviz.models.model import SIDES, Ablation, Model, StackOutline
+from tfmviz.models.shapes import first_pass, pass_shape, stack_shapes
+from tfmviz.models.speaking import speaking_at
 from tfmviz.text import Speller, Token
-from tfmviz.trace import AttentionStack, Capture, MemoryUse, Predictions, Trace, capture
+from tfmviz.trace import (
+    AttentionStack,
+    Capture,
+    LayerInside,
+    MemoryUse,
+    Predictions,
+    Trace,
+    capture,
+    capture_inside,
+)
 
-# Which tokens are the rows and the columns of a stack: those of the text, or the decoder's.
-_SIDES = {"self": (0, 0), "encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
 _FIRST_TEXT = "The cat sat on the mat."
 
 
@@ -65,7 +73,9 @@ class HuggingFaceModel(Model):
         self.d_model = self._shape.d_model
         with torch.inference_mode():
             first = self._inputs.make(_FIRST_TEXT, None, None, None, None, self._module.device)
-            self._stacks = stack_shapes(self._module, first.tensors, name)
+            stacks = first_pass(self._module, first.tensors, name)
+        self._stacks = stack_shapes(self._module, stacks)
+        self._heads = {name: tuple(layer.n_heads for layer in layers) for name, layers in stacks.items()}
         main = self._stacks.get("self") or self._stacks["decoder"]
         self.n_layers, self.n_heads, self.n_kv_heads = main.n_layers, main.n_heads, main.n_kv_heads
 
@@ -85,6 +95,17 @@ class HuggingFaceModel(Model):
             return self._inputs.encode_target(target).tokens
         return self._inputs.encode(text, pair).tokens
 
+    def outline(self, text: str, pair: str | None = None, target: str | None = None) -> Mapping[str, StackOutline]:
+        """See :meth:`Model.outline`."""
+        inputs = self._inputs.make(text, pair, target, None, None, "cpu")
+        sides = (inputs.tokens, inputs.target_tokens)
+        return {
+            name: StackOutline(
+                name=name, query_tokens=sides[SIDES[name][0]], key_tokens=sides[SIDES[name][1]], n_heads=heads
+            )
+            for name, heads in self._heads.items()
+        }
+
     def trace(
         self,
         text: str,
@@ -96,33 +117,56 @@ class HuggingFaceModel(Model):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
-        inside: Place | None = None,
     ) -> Trace:
         """See :meth:`Model.trace`."""
         self._check_mask(mask)
         self._check_ablation(ablate)
-        if inside is not None:
-            self._check_layer(*inside)
         inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
         positions = self._predicted_positions(inputs)
-        keeps_more = hidden_states or inside is not None
-        needed = self._needed_bytes(inputs, len(positions), hidden_states=keeps_more)
-        room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
-        with self._lock, room, torch.inference_mode():
-            seen, logits = self._run(inputs, positions, ablate, hidden_states, inside)
+        with self._pass(inputs, positions, hidden_states=hidden_states) as (tensors, cut):
+            seen = capture(self._module, tensors, ablate=ablate, hidden_states=hidden_states)
+            logits = (seen.output[0] if cut else seen.output[0, list(positions)]).float().cpu() if positions else None
         predictions = None
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._spell)
-        made = self._trace((text, pair, target), inputs, seen, predictions)
-        if inside is not None and seen.inside is not None:
-            made = replace(made, looked_into={inside: seen.inside})
         given: dict[str, Any] = {
             "pad_to": pad_to,
             "ablate": ablate,
             "pad_side": pad_side,
             "hide_padding": hide_padding,
         }
-        return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
+        revisit = partial(self.look_inside, text=text, pair=pair, target=target, **given)
+        return replace(self._trace((text, pair, target), inputs, seen, predictions), revisit=revisit)
+
+    def look_inside(
+        self,
+        stack: str,
+        layer: int,
+        *,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
+    ) -> LayerInside:
+        """See :meth:`Model.look_inside`."""
+        self._check_mask(mask)
+        self._check_ablation(ablate)
+        self._check_layer(stack, layer)
+        inputs = self._inputs.make(text, pair, target, pad_to, pad_side, self._module.device, hide_padding=hide_padding)
+        positions = self._predicted_positions(inputs)
+        with self._pass(inputs, positions, hidden_states=True) as (tensors, _):
+            found = capture_inside(self._module, tensors, (stack, layer), ablate=ablate)
+        if found is None:
+            status = self.trace(text, pair, target)[stack].status(layer)
+            raise NoAttention(
+                f"Layer {layer} of {self.name} ({status}) does not hand out its queries, keys and values one by one, "
+                "so its steps cannot be shown. Explore shows its weights."
+            )
+        return found
 
     def weight(self, endings: tuple[str, ...]) -> Tensor | None:
         """The first weight whose name ends in one of these, float32 on the CPU; None where there is none."""
@@ -155,7 +199,7 @@ class HuggingFaceModel(Model):
     def _needed_bytes(self, inputs: ModelInputs, n_logits: int, *, hidden_states: bool) -> int:
         lengths = (len(inputs.tokens), len(inputs.target_tokens))
         stacks = {
-            name: (shape, lengths[_SIDES[name][0]], lengths[_SIDES[name][1]]) for name, shape in self._stacks.items()
+            name: (shape, lengths[SIDES[name][0]], lengths[SIDES[name][1]]) for name, shape in self._stacks.items()
         }
         return predicted_bytes(
             self._shape,
@@ -181,27 +225,17 @@ class HuggingFaceModel(Model):
         """Whether logits can be had for some positions only."""
         return "logits_to_keep" in self._accepts or self._module.base_model is not self._module
 
-    def _run(
-        self,
-        inputs: ModelInputs,
-        positions: tuple[int, ...],
-        ablate: Ablation,
-        hidden_states: bool,
-        inside: Place | None,
-    ) -> tuple[Capture, Tensor | None]:
-        """The pass, and the logits [p, vocabulary] at ``positions``. The head never works on all n positions."""
-        tensors = dict(inputs.tensors)
-        where = torch.tensor(positions, dtype=torch.long, device=self._module.device)
-        keeps: dict[str, Any] = {"ablate": ablate, "hidden_states": hidden_states, "inside": inside}
-        if not positions:
-            return capture(self._module, tensors, **keeps), None
-        if "logits_to_keep" in self._accepts:
-            tensors["logits_to_keep"] = where
-            seen = capture(self._module, tensors, **keeps)
-            return seen, seen.output[0].float().cpu()
-        with _only(self._module, where) as cut:
-            seen = capture(self._module, tensors, **keeps)
-        return seen, (seen.output[0] if cut else seen.output[0, where]).float().cpu()
+    @contextlib.contextmanager
+    def _pass(
+        self, inputs: ModelInputs, positions: tuple[int, ...], *, hidden_states: bool
+    ) -> Iterator[tuple[dict[str, Tensor], bool]]:
+        """Have the model alone, and the memory that a pass is predicted to take; see :func:`speaking_at`."""
+        needed = self._needed_bytes(inputs, len(positions), hidden_states=hidden_states)
+        room = room_for(needed, self._module.device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
+        takes = "logits_to_keep" in self._accepts
+        only = speaking_at(self._module, inputs.tensors, positions, takes_positions=takes)
+        with self._lock, room, torch.inference_mode(), only as given:
+            yield given
 
     def _trace(
         self,
@@ -213,7 +247,7 @@ class HuggingFaceModel(Model):
         sides = (inputs.tokens, inputs.target_tokens)
         stacks = {
             name: AttentionStack(
-                name=name, query_tokens=sides[_SIDES[name][0]], key_tokens=sides[_SIDES[name][1]], layers=layers
+                name=name, query_tokens=sides[SIDES[name][0]], key_tokens=sides[SIDES[name][1]], layers=layers
             )
             for name, layers in seen.stacks.items()
         }
@@ -232,31 +266,6 @@ class HuggingFaceModel(Model):
             target_hidden_states=seen.hidden_states.get("decoder"),
             predictions=predictions,
         )
-
-
-@contextlib.contextmanager
-def _only(module: Any, positions: Tensor) -> Iterator[bool]:
-    """Let the head see only some positions; yields whether that is possible.
-
-    The body of a masked language model ends in its last hidden state, on which the head works place by place. Cut
-    down to the positions wanted, the rest of the head's n x vocabulary numbers are never made.
-    """
-    body = module.base_model
-    if body is module:
-        yield False
-        return
-
-    def cut(_: Any, __: Any, output: Any) -> Any:
-        if isinstance(output, tuple):
-            return (output[0][:, positions], *output[1:])
-        output["last_hidden_state"] = output["last_hidden_state"][:, positions]
-        return output
-
-    handle = body.register_forward_hook(cut)
-    try:
-        yield True
-    finally:
-        handle.remove()
 
 
 def _start_id(module: Any) -> int | None:

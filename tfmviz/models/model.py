@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfmviz.errors import NoAttention
 from tfmviz.models.catalog import Kind
 from tfmviz.text import Token
 
@@ -15,8 +15,30 @@ if TYPE_CHECKING:
     from tfmviz.trace import LayerInside, Trace
 
 Ablation = tuple[tuple[int, int], ...]
-# A layer of a stack.
-Place = tuple[str, int]
+# Which tokens are the rows and which the columns of a stack: those of the text (0) or the decoder's (1).
+SIDES = {"self": (0, 0), "encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StackOutline:
+    """A stack that a trace of some text will have.
+
+    Attributes:
+        name: "self", or "encoder", "decoder", "cross".
+        query_tokens: the tokens that look.
+        key_tokens: the tokens that are looked at.
+        n_heads: heads of each layer; 0 without attention.
+    """
+
+    name: str
+    query_tokens: tuple[Token, ...]
+    key_tokens: tuple[Token, ...]
+    n_heads: tuple[int, ...]
+
+    @property
+    def n_layers(self) -> int:
+        """Layers, with those that have no attention."""
+        return len(self.n_heads)
 
 
 class Model(ABC):
@@ -70,6 +92,17 @@ class Model(ABC):
         """
 
     @abstractmethod
+    def outline(self, text: str, pair: str | None = None, target: str | None = None) -> Mapping[str, StackOutline]:
+        """What ``trace`` would be about, without a pass: its stacks, their tokens and heads.
+
+        Args:
+            text, pair, target: as for :meth:`trace`.
+
+        Raises:
+            EmptyText, TextTooLong, ConfigError: as for :meth:`trace`.
+        """
+
+    @abstractmethod
     def trace(
         self,
         text: str,
@@ -81,7 +114,6 @@ class Model(ABC):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
-        inside: Place | None = None,
     ) -> Trace:
         """Run the model on a text and keep where every head looked.
 
@@ -95,17 +127,17 @@ class Model(ABC):
             hidden_states: also keep what leaves each layer.
             pad_side: where the padding goes; None for the tokenizer's own side.
             hide_padding: whether the model is told which tokens are padding; False lets it read them like any other.
-            inside: ``(stack, layer)``: also look closely at this layer, for ``Trace.inside`` to have it at hand.
 
         Raises:
             EmptyText: if nothing is left of the text once tokenized.
             TextTooLong: if it has more tokens than the model takes; says where to cut it.
             UnknownMask: if the model cannot run under this mask.
             NotEnoughMemory: if the pass is predicted not to fit.
-            OutOfRange: if ``ablate`` or ``inside`` names what this model does not have.
+            OutOfRange: if ``ablate`` names what this model does not have.
             ConfigError: if the arguments do not go together.
         """
 
+    @abstractmethod
     def look_inside(
         self,
         stack: str,
@@ -120,7 +152,7 @@ class Model(ABC):
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
     ) -> LayerInside:
-        """Run the model on a text and keep one layer in full: values, outputs of heads, projection, residual stream.
+        """Run the model as far as one layer and keep that in full: values, heads' outputs, projection, residual stream.
 
         Args:
             stack: "self", or "encoder", "decoder", "cross".
@@ -132,20 +164,3 @@ class Model(ABC):
             NoAttention: if the layer has no attention, or is not known from queries, keys and values.
             EmptyText, TextTooLong, UnknownMask, NotEnoughMemory, ConfigError: as for :meth:`trace`.
         """
-        made = self.trace(
-            text,
-            pair,
-            target,
-            mask=mask,
-            pad_to=pad_to,
-            ablate=ablate,
-            pad_side=pad_side,
-            hide_padding=hide_padding,
-            inside=(stack, layer),
-        )
-        if (stack, layer) not in made.looked_into:
-            raise NoAttention(
-                f"Layer {layer} of {self.name} ({made[stack].status(layer)}) does not hand out its queries, keys and "
-                "values one by one, so its steps cannot be shown. Explore shows its weights."
-            )
-        return made.looked_into[stack, layer]

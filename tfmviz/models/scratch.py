@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -14,17 +14,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfmviz.errors import OutOfRange
+from tfmviz.errors import NoAttention, OutOfRange
 from tfmviz.models.inputs import ModelInputs
 from tfmviz.models.memory import room_for
-from tfmviz.models.model import Ablation, Model, Place
+from tfmviz.models.model import SIDES, Ablation, Model, StackOutline
 from tfmviz.models.scratch_inside import InsideRecording
 from tfmviz.models.scratch_pass import ScratchPass
 from tfmviz.models.scratch_record import TraceRecording
 from tfmviz.models.scratch_text import ByteText, PretrainedText
 from tfmviz.nn import AnyTransformer, StackName, parse, use_form
 from tfmviz.text import Token
-from tfmviz.trace import AttentionStack, MemoryUse, Predictions, Trace
+from tfmviz.trace import AttentionStack, LayerInside, MemoryUse, Predictions, Trace
 
 _FIRST_STACK: dict[str, StackName] = {"encoder": "self", "decoder": "self", "encoder-decoder": "encoder"}
 
@@ -72,6 +72,20 @@ class ScratchModel(Model):
             return self._texts.encode_target(target).tokens
         return self._texts.encode(text, pair).tokens
 
+    def outline(self, text: str, pair: str | None = None, target: str | None = None) -> Mapping[str, StackOutline]:
+        """See :meth:`Model.outline`."""
+        run = self._run((text, pair, target), None, (), TraceRecording(hidden_states=False))
+        sides = (run.inputs.tokens, run.inputs.target_tokens)
+        return {
+            name: StackOutline(
+                name=name,
+                query_tokens=sides[SIDES[name][0]],
+                key_tokens=sides[SIDES[name][1]],
+                n_heads=(self.n_heads,) * self._n_layers(name),
+            )
+            for name in run.lengths()
+        }
+
     def trace(
         self,
         text: str,
@@ -83,52 +97,85 @@ class ScratchModel(Model):
         hidden_states: bool = False,
         pad_side: Literal["left", "right"] | None = None,
         hide_padding: bool = True,
-        inside: Place | None = None,
     ) -> Trace:
         """See :meth:`Model.trace`. In an encoder-decoder ``mask`` takes the place of both stacks' own masks, and
         ``ablate`` names heads of the encoder.
         """
-        rule = None if mask is None else parse(mask)
-        heads = self._heads(ablate)
-        inputs = self._texts.make(text, pair, target, pad_to, pad_side, self._device, hide_padding=hide_padding)
-        recording = self._recording(inside, hidden_states=hidden_states)
-        run = ScratchPass(self.module, inputs, rule, heads, recording)
-        if inside is not None:
-            self._check_layer(*inside, run)
-        positions = self._predicted_positions(inputs)
-        needed = run.needed_bytes(n_logits=len(positions), hidden_states=hidden_states or inside is not None)
-        room = room_for(needed, self._device, what=f"{len(inputs.tokens):,} tokens in {self.name}")
-        with self._lock, room, torch.inference_mode(), recording.followed():
-            use_form(self.module, run.form)
+        recording = TraceRecording(hidden_states=hidden_states)
+        padding: dict[str, Any] = {"pad_to": pad_to, "pad_side": pad_side, "hide_padding": hide_padding}
+        run = self._run((text, pair, target), mask, ablate, recording, **padding)
+        positions = self._predicted_positions(run.inputs)
+        with self._pass(run, len(positions), hidden_states=hidden_states):
             last = run()
             logits = self.module.logits(last[:, list(positions)])[0].float().cpu() if positions else None
         predictions = None
         if logits is not None:
             predictions = Predictions(logits=logits, positions=positions, decode=self._texts.spell)
-        made = self._trace((text, pair, target), run, last, predictions)
-        if inside is not None and (found := recording.result()) is not None:
-            made = replace(made, looked_into={inside: found})
-        given: dict[str, Any] = {
-            "mask": mask,
-            "pad_to": pad_to,
-            "ablate": ablate,
-            "pad_side": pad_side,
-            "hide_padding": hide_padding,
-        }
-        return replace(made, revisit=partial(self.look_inside, text=text, pair=pair, target=target, **given))
+        given: dict[str, Any] = {"text": text, "pair": pair, "target": target, "mask": mask, "ablate": ablate}
+        revisit = partial(self.look_inside, **given, **padding)
+        return replace(self._trace((text, pair, target), run, last, predictions), revisit=revisit)
 
-    def _recording(self, inside: Place | None, *, hidden_states: bool) -> TraceRecording:
-        if inside is None:
-            return TraceRecording(hidden_states=hidden_states)
-        return InsideRecording(self.module, inside, hidden_states=hidden_states)
+    def look_inside(
+        self,
+        stack: str,
+        layer: int,
+        *,
+        text: str,
+        pair: str | None = None,
+        target: str | None = None,
+        mask: str | None = None,
+        pad_to: int | None = None,
+        ablate: Ablation = (),
+        pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
+    ) -> LayerInside:
+        """See :meth:`Model.look_inside`."""
+        recording = InsideRecording(self.module, (stack, layer))
+        padding: dict[str, Any] = {"pad_to": pad_to, "pad_side": pad_side, "hide_padding": hide_padding}
+        run = self._run((text, pair, target), mask, ablate, recording, **padding)
+        self._check_layer(stack, layer, run)
+        with self._pass(run, 0, hidden_states=True), recording.followed():
+            run()
+        found = recording.result()
+        if found is None:
+            raise NoAttention(f"Layer {layer} of the {stack} stack of {self.name} made no attention call.")
+        return found
+
+    def _run(
+        self,
+        typed: tuple[str, str | None, str | None],
+        mask: str | None,
+        ablate: Ablation,
+        recording: TraceRecording,
+        *,
+        pad_to: int | None = None,
+        pad_side: Literal["left", "right"] | None = None,
+        hide_padding: bool = True,
+    ) -> ScratchPass:
+        """A pass that has not been made yet."""
+        rule, heads = None if mask is None else parse(mask), self._heads(ablate)
+        inputs = self._texts.make(*typed, pad_to, pad_side, self._device, hide_padding=hide_padding)
+        return ScratchPass(self.module, inputs, rule, heads, recording)
+
+    @contextlib.contextmanager
+    def _pass(self, run: ScratchPass, n_logits: int, *, hidden_states: bool) -> Iterator[None]:
+        """Have the model alone, and the memory that a pass is predicted to take."""
+        needed = run.needed_bytes(n_logits=n_logits, hidden_states=hidden_states)
+        room = room_for(needed, self._device, what=f"{len(run.inputs.tokens):,} tokens in {self.name}")
+        with self._lock, room, torch.inference_mode():
+            use_form(self.module, run.form)
+            yield
 
     def _check_layer(self, stack: str, layer: int, run: ScratchPass) -> None:
         if stack not in run.lengths():
             raise OutOfRange(f"No stack {stack!r} in {self.name}. It has: {', '.join(run.lengths())}.")
-        config = self.module.config
-        n_layers = config.n_layers if stack in ("self", "encoder") else config.n_decoder_layers
+        n_layers = self._n_layers(stack)
         if not 0 <= layer < n_layers:
             raise OutOfRange(f"Layer {layer} was asked for, and {self.name} has {n_layers}: 0 to {n_layers - 1}.")
+
+    def _n_layers(self, stack: str) -> int:
+        config = self.module.config
+        return config.n_layers if stack in ("self", "encoder") else config.n_decoder_layers
 
     def _heads(self, ablate: Ablation) -> tuple[tuple[StackName, int, int], ...]:
         n_layers = self.module.config.n_layers
@@ -159,12 +206,10 @@ class ScratchModel(Model):
         last: Float[Tensor, "1 n d_model"],
         predictions: Predictions | None,
     ) -> Trace:
-        source, target = run.inputs.tokens, run.inputs.target_tokens
-        sides = {"self": (source, source), "encoder": (source, source), "decoder": (target, target)}
-        sides["cross"] = (target, source)
+        sides = (run.inputs.tokens, run.inputs.target_tokens)
         stacks = {
             str(name): AttentionStack(
-                name=name, query_tokens=sides[name][0], key_tokens=sides[name][1], layers=tuple(layers)
+                name=name, query_tokens=sides[SIDES[name][0]], key_tokens=sides[SIDES[name][1]], layers=tuple(layers)
             )
             for name, layers in run.recording.layers.items()
         }
@@ -176,8 +221,8 @@ class ScratchModel(Model):
             target=wanted,
             model=self.name,
             kind=self.kind,
-            tokens=source,
-            target_tokens=target,
+            tokens=run.inputs.tokens,
+            target_tokens=run.inputs.target_tokens,
             stacks=MappingProxyType(stacks),
             memory=MemoryUse.of(layer for stack in stacks.values() for layer in stack.layers),
             hidden_states=hidden.get("self") or hidden.get("encoder"),

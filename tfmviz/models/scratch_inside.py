@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 
 from torch import nn
 
-from tfmviz.models.model import Place
 from tfmviz.models.scratch_record import TraceRecording
 from tfmviz.nn import AttentionRecord
 from tfmviz.trace import LayerAttention, LayerInside
@@ -19,11 +18,10 @@ class InsideRecording(TraceRecording):
     Args:
         module: the transformer.
         place: stack and layer.
-        hidden_states: whether to keep the residual stream of the whole pass too.
     """
 
-    def __init__(self, module: nn.Module, place: Place, *, hidden_states: bool) -> None:
-        super().__init__(hidden_states=hidden_states)
+    def __init__(self, module: nn.Module, place: tuple[str, int]) -> None:
+        super().__init__(hidden_states=False)
         self._wanted = place
         self._aftermath = Aftermath(module)
         self._found: LayerAttention | None = None
@@ -36,7 +34,7 @@ class InsideRecording(TraceRecording):
             self._aftermath.begin(record.output.transpose(1, 2))
 
     def followed(self) -> AbstractContextManager[None]:
-        """Listen while the pass runs; the stream is taken where the layer's output is added to it."""
+        """Listen while the pass runs, and end it where the layer's output has been added to the residual stream."""
         return self._aftermath.followed()
 
     def result(self) -> LayerInside | None:

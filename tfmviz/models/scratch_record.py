@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from tfmviz.nn import AttentionRecord, Mask, PositionBias, Recording, StackName
-from tfmviz.trace import LayerAttention, LayerInside
+from tfmviz.trace import LayerAttention
 from tfmviz.trace.bias import DistanceBias
 from tfmviz.trace.mask import Intervals, MaskRule
 
@@ -50,14 +49,6 @@ class TraceRecording(Recording):
         """See :class:`Recording`."""
         if self._keeps_hidden:
             super().add_hidden(stack, x)
-
-    def followed(self) -> AbstractContextManager[None]:
-        """Around the pass: a recording that follows what attention gives out listens here."""
-        return nullcontext()
-
-    def result(self) -> LayerInside | None:
-        """The layer that was looked into, if there is one."""
-        return None
 
 
 class _Shared(NamedTuple):

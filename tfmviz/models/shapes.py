@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfmviz.errors import UnsupportedModel
@@ -31,24 +32,27 @@ def feed_forward_width(config: Any, d_model: int) -> int:
     return max(widths, default=4 * d_model)
 
 
-def stack_shapes(module: Any, inputs: dict[str, Any], name: str) -> dict[str, StackShape]:
-    """The stacks of a model, found by a pass over ``inputs``.
+def first_pass(module: Any, inputs: dict[str, Any], name: str) -> Mapping[str, tuple[LayerAttention, ...]]:
+    """The layers of each stack, found by a pass over ``inputs``.
 
     Raises:
         UnsupportedModel: if the pass fails, or no layer has attention.
     """
     try:
-        seen = capture(module, inputs)
+        stacks = capture(module, inputs).stacks
     except Exception as error:
         raise UnsupportedModel(f"{name} cannot be run on a text: {str(error)[:200]}") from error
+    if not any(layer.has_attention for layers in stacks.values() for layer in layers):
+        kind = module.config.get_text_config().model_type
+        raise UnsupportedModel(f"{name} ({kind}) has no layer with attention, so there is nothing to show.")
+    return stacks
+
+
+def stack_shapes(module: Any, stacks: Mapping[str, tuple[LayerAttention, ...]]) -> dict[str, StackShape]:
+    """What memory use follows from, by stack; of layers that differ, the largest."""
     config = module.config.get_text_config()
     eager = getattr(config, "_attn_implementation", "eager") == "eager"
-    shapes = {stack: _shape(layers, config, eager=eager) for stack, layers in seen.stacks.items()}
-    if not any(shape.n_attending for shape in shapes.values()):
-        raise UnsupportedModel(
-            f"{name} ({config.model_type}) has no layer with attention, so there is nothing to show."
-        )
-    return shapes
+    return {name: _shape(layers, config, eager=eager) for name, layers in stacks.items()}
 
 
 def _shape(layers: tuple[LayerAttention, ...], config: Any, *, eager: bool) -> StackShape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmviz.trace.capture import Capture, capture
+from tfmviz.trace.capture import Capture, capture, capture_inside
 from tfmviz.trace.inside import LayerInside, OutputProjection, ResidualStep
 from tfmviz.trace.layer import LayerAttention
 from tfmviz.trace.memory import MemoryUse
@@ -21,4 +21,5 @@ __all__ = [
     "ResidualStep",
     "Trace",
     "capture",
+    "capture_inside",
 ]

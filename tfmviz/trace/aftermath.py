@@ -3,15 +3,15 @@
 Nothing is looked up by the names that architectures give their modules. During one pass every torch function is heard;
 what is computed from the heads' output is followed from function to function. The first linear module on that way is
 the output projection, and the first sum with a tensor that was there before the attention ran is the residual
-addition. Both are checked against the numbers of the pass.
+addition. Both are checked against the numbers of the pass, which ends there: what later layers do is not asked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from jaxtyping import Float
@@ -29,6 +29,10 @@ _ADDITIONS = frozenset({"add", "add_", "__add__", "__radd__", "__iadd__"})
 _EARLIER = 32
 # Outputs of the modules that ran last before it: projections of queries and keys, perhaps normed.
 _PROJECTED = 12
+
+
+class _Heard(Exception):
+    """The residual addition has been heard."""
 
 
 class Aftermath(TorchFunctionMode):
@@ -61,9 +65,13 @@ class Aftermath(TorchFunctionMode):
             self._before_call = (tuple(self._projected), self._angles)
             self._following = True
 
-    @contextmanager
+    @contextlib.contextmanager
     def followed(self) -> Iterator[None]:
-        """Listen while the model runs in this thread. Only under the model's lock: it hooks the modules."""
+        """Listen while the model runs in this thread, and end the pass once all has been heard.
+
+        Only under the model's lock: it hooks the modules. Whoever waits for the pass to return must be ready for the
+        ``with`` to end before it does.
+        """
         thread = threading.get_ident()
         hooks = []
 
@@ -79,7 +87,7 @@ class Aftermath(TorchFunctionMode):
             hooks.append(module.register_forward_pre_hook(enter, with_kwargs=True))
             hooks.append(module.register_forward_hook(leave, with_kwargs=True))
         try:
-            with self:
+            with contextlib.suppress(_Heard), self:
                 yield
         finally:
             for hook in hooks:
@@ -102,8 +110,7 @@ class Aftermath(TorchFunctionMode):
             self._update = update if self._update is None else self._update
             if is_stream:
                 self._sum = (other, self._update, out.detach().clone())
-                self._following = False
-                return out
+                raise _Heard
             self._alone = False
         self._derived += [t for t in (out if isinstance(out, tuple | list) else (out,)) if isinstance(t, Tensor)]
         return out

@@ -28,13 +28,11 @@ class Capture:
         output: the model's logits, or its last hidden state where it has no head; [1, n, width].
         hidden_states: by ``"self"``, or ``"encoder"`` and ``"decoder"``: [layers + 1] of [n, d_model]; empty unless
             asked for.
-        inside: one layer in full, if it was asked for and could be heard.
     """
 
     stacks: Mapping[str, tuple[LayerAttention, ...]]
     output: Tensor
     hidden_states: Mapping[str, tuple[Tensor, ...]]
-    inside: LayerInside | None = None
 
 
 def capture(
@@ -44,7 +42,6 @@ def capture(
     ablate: Sequence[Ablation] = (),
     hidden_states: bool = False,
     keep_value: bool = False,
-    inside: Place | None = None,
 ) -> Capture:
     """Run a model and keep the attention of every layer.
 
@@ -60,7 +57,6 @@ def capture(
             "self", or "encoder" in an encoder-decoder.
         hidden_states: keep them.
         keep_value: keep the values too.
-        inside: (stack, layer): a layer that is looked at closely, for :attr:`Capture.inside`.
 
     Raises:
         ConfigError: if the batch holds more than one text, or the model is in training mode.
@@ -68,38 +64,53 @@ def capture(
         UnsupportedModel: if a head to ablate cannot be reached.
     """
     _check(module, inputs)
-    known = acquaintance(module)
-    options = _options(module, inputs, hidden_states)
+    known, options = acquaintance(module), _options(module, inputs, hidden_states)
     with known.lock, torch.no_grad():
-        if (ablate or inside) and not known.reach:
-            _run(known, module, inputs, options)  # where the heads are is known after one pass
-        keeps: dict[str, Any] = {"keep_value": keep_value or inside is not None, "inside": inside}
-        passes = _run(known, module, inputs, options, ablate=ablate, **keeps)
-    stacks = passes.stacks()
-    if inside is not None and not keep_value:  # only the layer looked into needs its values
-        stacks = {name: tuple(layer.without_value() for layer in layers) for name, layers in stacks.items()}
+        passes = _passes(known, module, {**inputs, **options}, ablate, keep_value=keep_value)
+        passes.run()
     return Capture(
-        stacks=stacks,
+        stacks=passes.stacks(),
         output=_main_output(passes.output),
         hidden_states=_hidden_states(passes.output) if hidden_states else {},
-        inside=passes.inside,
     )
 
 
-def _run(
+def capture_inside(
+    module: PreTrainedModel, inputs: Mapping[str, Any], place: Place, *, ablate: Sequence[Ablation] = ()
+) -> LayerInside | None:
+    """Run a model as far as one layer and keep that layer in full.
+
+    Nothing after the layer's addition to the residual stream is computed: for an early layer of a deep model that is a
+    small part of a pass.
+
+    Args:
+        module, inputs, ablate: as for :func:`capture`.
+        place: (stack, layer).
+
+    Returns:
+        The layer; None where it does not hand out its queries, keys and values.
+
+    Raises:
+        ConfigError, OutOfRange, UnsupportedModel: as for :func:`capture`.
+    """
+    _check(module, inputs)
+    known, options = acquaintance(module), _options(module, inputs, hidden_states=False)
+    with known.lock, torch.no_grad():
+        return _passes(known, module, {**inputs, **options}, ablate, keep_value=True, must_know=True).look_inside(place)
+
+
+def _passes(
     known: Acquaintance,
     module: PreTrainedModel,
-    inputs: Mapping[str, Any],
-    options: Mapping[str, Any],
+    given: Mapping[str, Any],
+    ablate: Sequence[Ablation],
     *,
-    ablate: Sequence[Ablation] = (),
-    keep_value: bool = False,
-    inside: Place | None = None,
+    keep_value: bool,
+    must_know: bool = False,
 ) -> Passes:
-    silenced = calls_to_ablate(known, ablate)
-    passes = Passes(known, module, {**inputs, **options}, ablate=silenced, keep_value=keep_value, inside=inside)
-    passes.run()
-    return passes
+    if (ablate or must_know) and not known.reach:
+        Passes(known, module, given, ablate={}, keep_value=False).run()  # where heads are is known after one pass
+    return Passes(known, module, given, ablate=calls_to_ablate(known, ablate), keep_value=keep_value)
 
 
 def _check(module: PreTrainedModel, inputs: Mapping[str, Any]) -> None:

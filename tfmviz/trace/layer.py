@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -218,11 +218,6 @@ class LayerAttention:
         if not 0 <= head < self.known.n_heads:
             raise OutOfRange(f"Head {head} was asked for, and this layer has {self.n_heads}: 0 to {self.n_heads - 1}.")
         return slice(head, head + 1)
-
-    def without_value(self) -> LayerAttention:
-        """The same layer without its values, which no weight depends on."""
-        source = self.source
-        return replace(self, source=replace(source, value=None)) if isinstance(source, QueriesAndKeys) else self
 
     def tensors(self) -> tuple[Tensor, ...]:
         """What this layer keeps in memory, some of it perhaps shared with other layers."""

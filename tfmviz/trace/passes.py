@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -48,7 +47,6 @@ class Passes:
     Attributes:
         output: what the model returned in the first of them, undisturbed.
         layers: by stack; None where nothing is known yet.
-        inside: the layer that was to be looked at closely; None where it was not heard.
     """
 
     def __init__(
@@ -59,9 +57,7 @@ class Passes:
         *,
         ablate: Ablated,
         keep_value: bool,
-        inside: Place | None = None,
     ) -> None:
-        self.inside: LayerInside | None = None
         self.output: Any = None
         self.layers: dict[str, list[LayerAttention | None]] = {}
         self._known = known
@@ -69,7 +65,6 @@ class Passes:
         self._inputs = inputs
         self._ablate = ablate
         self._keep_value = keep_value
-        self._inside = inside
         self._shapes = shapes_of(inputs)
         self._seen: dict[CallKey, Checked] = {}
         self._no_map: set[Place] = set()
@@ -106,11 +101,40 @@ class Passes:
         known.useful = tuple(dict.fromkeys((*(known.useful or ()), *useful)))
         known.reach = self._reach()
 
-    def _pass(self, way: Way) -> Any:
-        """Run the model once, listening in one way. The others listen along where they have heads to silence."""
+    def look_inside(self, place: Place) -> LayerInside | None:
+        """Run the model as far as one layer, in the way in which that layer is known to be heard.
+
+        Returns:
+            The layer in full; None where it does not hand out its queries, keys and values.
+        """
+        stack, layer = place
+        reach = self._known.reach.get(stack, ())
+        there = reach[layer] if layer < len(reach) else None
+        if there is None or there.way not in ("interface", "fused"):
+            return None
+        after = Aftermath(self._model)
+        self._pass(there.way, after=after, wanted=there.key)
+        found = self.layers[stack][layer]
+        return None if found is None else after.result(found)
+
+    def _pass(self, way: Way, *, after: Aftermath | None = None, wanted: CallKey | None = None) -> Any:
+        """Run the model once, listening in one way. The others listen along where they have heads to silence.
+
+        Args:
+            way: how.
+            after: follows what the call ``wanted`` gives out, and ends the pass when it has heard all of it.
+            wanted: which call.
+
+        Returns:
+            What the model returned; None if it was ended.
+        """
         paths, where, ablate = self._known.layout.paths, Whereabouts(self._model), self._ablate
-        after = Aftermath(self._model) if self._inside is not None else None
-        returned = None if after is None else partial(self._returned, after)
+
+        def returned(key: CallKey, out: Tensor) -> None:
+            if after is not None and key == wanted:
+                after.begin(out)
+
+        output = None
         with implementation(self._model, IMPLEMENTATION[way]), ExitStack() as around:
             keeps: dict[str, Any] = {"keep_value": self._keep_value, "returned": returned}
             recorder = Recorder(paths, ablate=ablate.get("interface"), **keeps)
@@ -143,22 +167,7 @@ class Passes:
                 self._tell(softmax.seen)
             case "reported":
                 self._tell_reported(output)
-        self._look_inside(after)
         return output
-
-    def _returned(self, after: Aftermath, key: CallKey, out: Tensor) -> None:
-        """An attention call has returned; if it is the one to be looked at, what it gave out is followed."""
-        stack, layer = self._inside or ("", 0)
-        reach = self._known.reach.get(stack, ())
-        if layer < len(reach) and (there := reach[layer]) is not None and there.key == key:
-            after.begin(out)
-
-    def _look_inside(self, after: Aftermath | None) -> None:
-        if after is None or self._inside is None or self.inside is not None:
-            return
-        stack, layer = self._inside
-        if (found := self.layers[stack][layer]) is not None:
-            self.inside = after.result(found)
 
     def _tell(self, calls: list[Checked]) -> None:
         for call in calls:

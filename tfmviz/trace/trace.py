@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -49,7 +49,6 @@ class Trace:
         hidden_states: [layers + 1] of [n, d_model] of ``tokens``, on request.
         target_hidden_states: the same of ``target_tokens``.
         predictions: what the model foretells; None for a model without a vocabulary to speak.
-        looked_into: by stack and layer: what was looked at closely in the same pass.
         revisit: looks closely at a layer of a stack, in one more pass; holds the model. None where the model is gone.
     """
 
@@ -65,7 +64,6 @@ class Trace:
     hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     target_hidden_states: tuple[Float[Tensor, "n d_model"], ...] | None = None
     predictions: Predictions | None = None
-    looked_into: Mapping[tuple[str, int], LayerInside] = field(default_factory=dict)
     revisit: Callable[[str, int], LayerInside] | None = None
 
     def __getitem__(self, name: str) -> AttentionStack:
@@ -81,8 +79,7 @@ class Trace:
     def inside(self, layer: int, stack: str | None = None) -> LayerInside:
         """One layer in full: values, the heads' outputs, output projection and residual stream.
 
-        A trace keeps this of the layer that ``Model.trace`` was asked to look into; for any other the model reads the
-        text once more.
+        A trace keeps none of this: the model reads the text once more, as far as the layer.
 
         Args:
             layer: from 0.
@@ -94,8 +91,6 @@ class Trace:
         """
         name = next(iter(self.stacks)) if stack is None else stack
         self[name].layer(layer)
-        if (name, layer) in self.looked_into:
-            return self.looked_into[name, layer]
         if self.revisit is None:
             raise NoAttention("The model of this trace has been let go, so its layers cannot be looked into any more.")
         return self.revisit(name, layer)

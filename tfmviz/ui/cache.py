@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -103,27 +102,19 @@ def model_job(request: ModelRequest) -> Job[Model]:
     return _models.ask(request, make)
 
 
-def trace_job(request: TraceRequest, model: Model, run: Callable[[], Trace] | None = None) -> Job[Traced]:
-    """The job that runs one forward pass, or that has run it.
-
-    Args:
-        request: what is asked for.
-        model: the model.
-        run: makes the trace, for a page that wants more of the same pass.
-    """
+def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
+    """The job that runs one forward pass, or that has run it."""
 
     def make(job: Job[Traced]) -> Traced:
         job.report(Step(what="Running the model"))
-        made = run() if run else model.trace(request.text, pair=request.pair, target=request.target)
-        return overviewed(made, job)
+        return overviewed(model.trace(request.text, pair=request.pair, target=request.target), job)
 
     return _traces.ask(request, make)
 
 
 def overviewed(trace: Trace, job: Job[Traced] | None = None) -> Traced:
     """A trace with what the atlas shows of it; the job says how far it is, for that takes seconds in a long text."""
-    # The model, and what a page keeps elsewhere, must not be kept here too.
-    trace = replace(trace, revisit=None, looked_into={})
+    trace = replace(trace, revisit=None)  # which holds the model
     began = time.monotonic()
 
     def report(done: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,8 @@ from tfmviz.ui import address, pickers
 from tfmviz.ui.address import Notes
 
 if TYPE_CHECKING:
-    from tfmviz.models import Model
+    from tfmviz.models.model import StackOutline
     from tfmviz.text import Token
-    from tfmviz.trace import AttentionStack, Trace
 
 # In the order in which a head works.
 STEPS = ("query", "key", "value", "scores", "scaled", "masked", "weights", "output", "projection", "residual")
@@ -61,23 +60,22 @@ class Changes:
     unrotated: bool
 
 
-def place(trace: Trace, model: str, notes: Notes) -> Place:
+def place(stacks: Mapping[str, StackOutline], model: str, notes: Notes) -> Place:
     """Which stack, layer and head."""
-    stack = pickers.stack_name(trace, notes)
+    stack = pickers.stack_name(stacks, notes)
     (layer, head), anew = pickers.start_of(model), pickers.is_another(model)
-    chosen = _number("layer", trace[stack].n_layers, layer, notes, anew=anew)
-    heads = max(trace[stack].layer(chosen).n_heads, 1)
+    chosen = _number("layer", stacks[stack].n_layers, layer, notes, anew=anew)
+    heads = max(stacks[stack].n_heads[chosen], 1)
     return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes, anew=anew))
 
 
-def likely_place(model: Model) -> tuple[str, int]:
-    """The stack and layer that :func:`place` will give, as far as they can be told before the pass."""
-    stack = "self"
-    if model.kind == "encoder-decoder":
-        stack = st.session_state.get("stack") or address.asked("stack") or "cross"
-    first, _ = pickers.start_of(model.name)
-    layer = st.session_state.get("layer", address.asked("layer"))
-    return stack, int(layer) if str(layer).isdecimal() else min(first, model.n_layers - 1)
+def likely_place(stacks: Mapping[str, StackOutline], model: str) -> tuple[str, int]:
+    """The stack and layer that :func:`place` will give, so far as that can be told before the pickers are drawn."""
+    first, _ = pickers.start_of(model)
+    asked = str(st.session_state.get("stack") or address.asked("stack"))
+    stack = asked if asked in stacks else pickers.first_stack(stacks)
+    layer = str(st.session_state.get("layer", address.asked("layer")))
+    return stack, min(int(layer) if layer.isdecimal() else first, stacks[stack].n_layers - 1)
 
 
 def _number(what: str, count: int, default: int, notes: Notes, *, anew: bool) -> int:
@@ -96,7 +94,7 @@ def _number(what: str, count: int, default: int, notes: Notes, *, anew: bool) ->
     return value if isinstance(value, int) and value in options else default
 
 
-def query_token(stack: AttentionStack, notes: Notes) -> int:
+def query_token(stack: StackOutline, notes: Notes) -> int:
     """The token whose row is followed."""
     tokens = stack.query_tokens
     typed = [i for i, token in enumerate(tokens) if not (token.is_special or token.is_padding)]
@@ -106,7 +104,7 @@ def query_token(stack: AttentionStack, notes: Notes) -> int:
     return options.index(_token("query", "Query to follow", options, default, notes))
 
 
-def key_token(stack: AttentionStack, notes: Notes) -> int | None:
+def key_token(stack: StackOutline, notes: Notes) -> int | None:
     """The key that is looked at with it; None for the one of most weight."""
     options = [STRONGEST, *_named(stack.key_tokens)]
     chosen = options.index(_token("against", "Key", options, STRONGEST, notes))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tfmviz.errors import OutOfRange
 from tfmviz.ui import cache
 from tfmviz.ui.requests import TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
-    from tfmviz.models import Model
-    from tfmviz.trace import LayerInside, Trace
+    from tfmviz.models.model import StackOutline
+    from tfmviz.trace import LayerInside
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,32 +33,22 @@ class InsideRequest:
 _layers: Shelf[InsideRequest, LayerInside] = Shelf(
     budget=250_000_000, most=64, weigh=lambda inside: inside.nbytes, workers=2, name="inside"
 )
+_outlines: Shelf[TraceRequest, Mapping[str, StackOutline]] = Shelf(
+    budget=1, most=64, weigh=lambda _: 0, workers=2, name="outline"
+)
 
 
-def trace_job(request: TraceRequest, model: Model, place: tuple[str, int]) -> Job[cache.Traced]:
-    """The pass behind the page, which looks into the layer that will be shown too: one pass in place of two.
+def outline(request: TraceRequest) -> Mapping[str, StackOutline]:
+    """The stacks that the text has in its model, which must be loaded."""
 
-    Args:
-        request: the pass.
-        model: the model.
-        place: the stack and layer that will be shown, as far as that can be told before the pass.
-    """
+    def make(job: Job[Mapping[str, StackOutline]]) -> Mapping[str, StackOutline]:
+        return cache.model(request.model).outline(request.text, request.pair, request.target)
 
-    def run() -> Trace:
-        text, pair, target = request.text, request.pair, request.target
-        try:
-            made = model.trace(text, pair=pair, target=target, inside=place)
-        except OutOfRange:
-            return model.trace(text, pair=pair, target=target)
-        for (stack, layer), inside in made.looked_into.items():
-            _layers.put(InsideRequest(trace=request, stack=stack, layer=layer), inside)
-        return made
-
-    return cache.trace_job(request, model, run)
+    return _outlines.ask(request, make).future.result()
 
 
 def inside_job(request: InsideRequest) -> Job[LayerInside]:
-    """The job that looks into a layer, in one pass of the model, or that has done so."""
+    """The job that looks into a layer, in a pass of the model that ends there, or that has done so."""
 
     def make(job: Job[LayerInside]) -> LayerInside:
         job.report(Step(what="Running the model"))
@@ -72,3 +62,4 @@ def inside_job(request: InsideRequest) -> Job[LayerInside]:
 def clear() -> None:
     """Forget every layer; for tests."""
     _layers.clear()
+    _outlines.clear()

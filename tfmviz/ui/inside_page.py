@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from tfmviz.errors import NoAttention
 from tfmviz.text import display
 from tfmviz.ui import (
     cache,
@@ -25,7 +27,6 @@ from tfmviz.ui.requests import TraceRequest
 
 if TYPE_CHECKING:
     from tfmviz.trace import LayerInside
-    from tfmviz.ui.cache import Traced
     from tfmviz.ui.inside_inputs import Changes, Place
 
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "inside.md"
@@ -42,9 +43,9 @@ def draw(request: TraceRequest) -> None:
     line, notice, body = loading.Line(st.container(key="line")), st.container(), st.container()
     shown: TraceRequest | None = request
     try:
-        traced = _traced(request, line, body)
+        _look(request, line, body)
         st.session_state[LAST_GOOD] = request
-        line.say(_line(traced))
+        line.say(_line(request))
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
         shown = st.session_state.get(LAST_GOOD)
         line.say("This is the last text that worked." if shown is not None else "")
@@ -55,25 +56,30 @@ def draw(request: TraceRequest) -> None:
             _head(shown)
 
 
-def _traced(request: TraceRequest, line: loading.Line, body: st.delta_generator.DeltaGenerator) -> Traced:
-    """Wait for the model and the pass, showing how far they are."""
+def _look(request: TraceRequest, line: loading.Line, body: st.delta_generator.DeltaGenerator) -> None:
+    """Wait for the model and for the layer that will be shown, showing how far they are.
+
+    No trace is made: the pass ends with the layer, which in a deep model is long before a whole pass would.
+    """
     first = LAST_GOOD not in st.session_state
     job = cache.model_job(request.model)
     skeleton = body.skeleton(height=SKELETON_HEIGHT) if first and not job.future.done() else None
     model = loading.wait(job, line, quiet_s=0 if first else loading.QUIET_S)
     if inputs.lacks_a_box(model.kind):
         st.rerun()
-    place = inside_inputs.likely_place(model)
-    traced = loading.wait(inside_jobs.trace_job(request, model, place), line)
+    stack, layer = inside_inputs.likely_place(inside_jobs.outline(request), request.model.name)
+    asked = inside_jobs.InsideRequest(trace=request, stack=stack, layer=layer)
+    with contextlib.suppress(NoAttention):  # said beside the pickers, with which another layer can be had
+        loading.wait(inside_jobs.inside_job(asked), line)
     if skeleton is not None:
         skeleton.empty()
-    return traced
 
 
-def _line(traced: Traced) -> str:
-    trace = traced.trace
+def _line(request: TraceRequest) -> str:
+    model, stacks = cache.model(request.model), inside_jobs.outline(request)
+    n_tokens = len(next(iter(stacks.values())).query_tokens)
     return (
-        f"One head of **{display.markdown(trace.model)}** on {len(trace.tokens):,} tokens, step by step. "
+        f"One head of **{display.markdown(model.name)}** on {n_tokens:,} tokens, step by step. "
         "Move the slider, or press the left and right arrow keys."
     )
 
@@ -81,10 +87,10 @@ def _line(traced: Traced) -> str:
 @st.fragment(key="inside")
 def _head(request: TraceRequest) -> None:
     """Everything that depends on the head, the step and the tokens followed."""
-    trace, notes, notices = cache.traced(request).trace, Notes(), st.container()
+    stacks, notes, notices = inside_jobs.outline(request), Notes(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        place = inside_inputs.place(trace, request.model.name, notes)
-        stack = trace[place.stack]
+        place = inside_inputs.place(stacks, request.model.name, notes)
+        stack = stacks[place.stack]
         query = inside_inputs.query_token(stack, notes)
         key = inside_inputs.key_token(stack, notes)
         try:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tfmviz.analysis.inside import Check, Stages, Turns
+    from tfmviz.models.model import StackOutline
     from tfmviz.text import Token
-    from tfmviz.trace import AttentionStack, LayerInside
+    from tfmviz.trace import LayerInside
 
 # Dimensions across one picture; a wider model is shown up to here, and the page says so.
 MOST_DIMENSIONS = 768
@@ -90,7 +91,7 @@ class InsideView:
 
 
 def look(
-    inside: LayerInside, stack: AttentionStack, place: Place, query: int, key: int | None, changes: Changes
+    inside: LayerInside, stack: StackOutline, place: Place, query: int, key: int | None, changes: Changes
 ) -> InsideView:
     """Compute what the page shows.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,9 +56,9 @@ def view(key: str, views: Sequence[str], notes: Notes) -> str:
     )
 
 
-def stack_name(trace: Trace, notes: Notes) -> str:
-    """Which stack of the trace to look at; there is a choice in an encoder-decoder."""
-    names, first = list(trace.stacks), _first_stack(trace)
+def stack_name(stacks: Mapping[str, object], notes: Notes) -> str:
+    """Which of a trace's stacks to look at; there is a choice in an encoder-decoder."""
+    names, first = list(stacks), first_stack(stacks)
     if len(names) == 1:
         return first
     notes.add(address.settle("stack", names, first, what="stack", among=f"This model has {', '.join(names)}"))
@@ -69,11 +69,12 @@ def stack_name(trace: Trace, notes: Notes) -> str:
 def current_stack(trace: Trace) -> str:
     """The stack that is looked at, once its picker has been drawn."""
     name: str = st.session_state.get("stack") or ""
-    return name if name in trace.stacks else _first_stack(trace)
+    return name if name in trace.stacks else first_stack(trace.stacks)
 
 
-def _first_stack(trace: Trace) -> str:
-    return "cross" if "cross" in trace.stacks else next(iter(trace.stacks))
+def first_stack(stacks: Mapping[str, object]) -> str:
+    """The stack that is shown while nobody has chosen: where the decoder looks at the text, if there is a decoder."""
+    return "cross" if "cross" in stacks else next(iter(stacks))
 
 
 def start_of(model: str) -> tuple[int, int]:

@@ -102,7 +102,7 @@ def draw(request: TraceRequest) -> None:
 
 
 def _controls(request: TraceRequest, traced: Traced, notes: Notes) -> Picture:
-    name = pickers.stack_name(traced.trace, notes)
+    name = pickers.stack_name(traced.trace.stacks, notes)
     stack = traced.trace[name]
     choice = pickers.head_choice(stack, request.model.name, notes)
     part = pickers.part_choice(notes) if has_pair(stack.query_tokens) else "all"

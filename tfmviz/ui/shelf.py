@@ -114,6 +114,7 @@ class Shelf(Generic[K, V]):
             self._kept.clear()
 
     def _run(self, key: K, job: Job[V], make: Callable[[Job[V]], V]) -> None:
+        job.report(Step(what="Getting ready"))
         try:
             made = make(job)
         except BaseException as error:

@@ -143,7 +143,7 @@ def _traced(trainer: Trainer, step: int, watched: Watched) -> Traced:
 def _heads(traced: Traced) -> tuple[HeadView, HeadChoice]:
     notes, notices = Notes(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = pickers.stack_name(traced.trace, notes)
+        name = pickers.stack_name(traced.trace.stacks, notes)
         stack = traced.trace[name]
         choice = pickers.head_choice(stack, "", notes)
     notes.say(notices)
