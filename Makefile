@@ -13,7 +13,7 @@ run: models
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: check models browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

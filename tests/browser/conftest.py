@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -122,8 +123,8 @@ def _looks_for_server(line: ConsoleMessage) -> bool:
     return "404" in line.text and re.fullmatch(r"/[a-z]+/_stcore/(health|host-config)", place) is not None
 
 
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
+@contextmanager
+def visits(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open pages in fresh contexts. At the end no page may have logged an error or asked another host for anything."""
     contexts = []
     faults: list[str] = []
@@ -160,3 +161,17 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open pages for one test; see :func:`visits`."""
+    with visits(browser) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def visit_once(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open pages for all tests of a module, which leave them as they were; see :func:`visits`."""
+    with visits(browser) as open_page:
+        yield open_page

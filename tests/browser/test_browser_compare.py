@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
@@ -23,21 +25,39 @@ MAPS = ("map_a", "map_b", "map_difference")
 Open = Callable[..., Page]
 
 
+def opened(
+    open_page: Open, address: str, *, model: str = "minilm", model_b: str = "scratch-minilm", **query: Any
+) -> Page:
+    """The page with its four maps, the linked hover listening."""
+    options = {name: query.pop(name) for name in ("width", "dark") if name in query}
+    page = open_page(
+        f"{address}/compare?{urlencode({'text': TEXT, 'model': model, 'model_b': model_b, **query})}", **options
+    )
+    for key in (*MAPS, "distances"):
+        page.wait_for_selector(f".st-key-{key} .heatmaplayer image", timeout=SLOW)
+    expect(page.locator(".st-key-unit_hover").get_by_text("Point at a cell")).to_be_visible(timeout=SLOW)
+    return page
+
+
 @pytest.fixture
 def compare(serve: Callable[[Path], str], visit: Open) -> Open:
-    """Open the page on this text; through the menu, for an address of a page is tried elsewhere first."""
+    """Open the page on this text."""
+    return partial(opened, visit, serve(APP))
 
-    def open_page(
-        *, width: int = 1400, dark: bool = False, model: str = "minilm", model_b: str = "smollm2", **query: str
-    ) -> Page:
-        asked = {"text": TEXT, "model": model, "model_b": model_b, **query}
-        page = visit(f"{serve(APP)}/compare?{urlencode(asked)}", width=width, dark=dark)
-        for key in (*MAPS, "distances"):
-            page.wait_for_selector(f".st-key-{key} .heatmaplayer image", timeout=SLOW)
-        expect(page.locator(".st-key-unit_hover").get_by_text("Point at a cell")).to_be_visible(timeout=SLOW)
-        return page
 
-    return open_page
+@pytest.fixture(scope="module")
+def shared(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """MiniLM's L1 H3 beside SmolLM2's L7 H2, for tests that only point at things."""
+    return opened(visit_once, serve(APP), model_b="smollm2", layer="1", head="3", layer_b="7", head_b="2")
+
+
+@pytest.fixture
+def pair(shared: Page) -> Page:
+    """The shared page with nothing lit."""
+    shared.keyboard.press("Escape")
+    shared.mouse.move(2, 2)
+    until(shared, lambda: lit(shared, "map_a", "cell") is None and lit(shared, "map_a", "row") is None)
+    return shared
 
 
 def drawn(page: Page, key: str) -> np.ndarray:
@@ -96,8 +116,8 @@ def query_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def test_both_maps_hold_the_weights_of_the_traces(compare: Open, minilm: Model, smollm2: Model) -> None:
-    page = compare(layer="1", head="3", layer_b="7", head_b="2")
+def test_both_maps_hold_the_weights_of_the_traces(pair: Page, minilm: Model, smollm2: Model) -> None:
+    page = pair
     a, b = minilm.trace(TEXT), smollm2.trace(TEXT)
     units = align(TEXT, a.tokens, b.tokens)
     expected = [
@@ -110,8 +130,8 @@ def test_both_maps_hold_the_weights_of_the_traces(compare: Open, minilm: Model, 
     assert drawn(page, "distances").shape == (72, 270)
 
 
-def test_a_pair_that_is_pointed_at_lights_in_every_map_and_goes_with_the_pointer(compare: Open) -> None:
-    page = compare()
+def test_a_pair_that_is_pointed_at_lights_in_every_map_and_goes_with_the_pointer(pair: Page) -> None:
+    page = pair
     page.mouse.move(*cell_of(page, "map_a", 3, 5))
     until(page, lambda: lit(page, "map_b", "cell") == (3, 5))
     assert [lit(page, key, "cell") for key in MAPS] == [(3, 5)] * 3
@@ -124,8 +144,8 @@ def test_a_pair_that_is_pointed_at_lights_in_every_map_and_goes_with_the_pointer
     assert [lit(page, key, "cell") for key in MAPS] == [None] * 3
 
 
-def test_a_name_beside_the_map_lights_its_row_everywhere(compare: Open) -> None:
-    page = compare()
+def test_a_name_beside_the_map_lights_its_row_everywhere(pair: Page) -> None:
+    page = pair
     x, y = cell_of(page, "map_b", 2, 0)
     page.mouse.move(x - 40, y)
     until(page, lambda: lit(page, "map_a", "row") is not None)
@@ -133,8 +153,8 @@ def test_a_name_beside_the_map_lights_its_row_everywhere(compare: Open) -> None:
     assert lit(page, "map_a", "cell") is None
 
 
-def test_a_click_keeps_the_pair_and_escape_lets_it_go(compare: Open) -> None:
-    page = compare()
+def test_a_click_keeps_the_pair_and_escape_lets_it_go(pair: Page) -> None:
+    page = pair
     page.mouse.click(*cell_of(page, "map_difference", 1, 2))
     page.mouse.move(2, 2)
     page.wait_for_timeout(200)
@@ -144,8 +164,8 @@ def test_a_click_keeps_the_pair_and_escape_lets_it_go(compare: Open) -> None:
     assert lit(page, "map_a", "cell") is None
 
 
-def test_the_linked_hover_takes_less_than_a_frame(compare: Open) -> None:
-    page = compare()
+def test_the_linked_hover_takes_less_than_a_frame(pair: Page) -> None:
+    page = pair
     page.evaluate(
         """() => {
           window.taken = [];
@@ -162,7 +182,7 @@ def test_the_linked_hover_takes_less_than_a_frame(compare: Open) -> None:
 
 
 def test_a_click_on_a_distance_opens_the_pair(compare: Open) -> None:
-    page = compare()
+    page = compare(model_b="smollm2")
     page.mouse.click(*cell_of(page, "distances", 30, 100))
     titled(page, "map_a", "A L2 H6")
     titled(page, "map_b", "B L11 H1")
@@ -181,7 +201,7 @@ def test_a_click_on_a_clustered_distance_opens_the_pair_that_stands_there(compar
 
 
 def test_swap_and_copy(compare: Open) -> None:
-    page = compare(model_b="scratch-minilm", layer="1", head="4", layer_b="2", head_b="7")
+    page = compare(layer="1", head="4", layer_b="2", head_b="7")
     page.locator(".st-key-swap button").click()
     titled(page, "map_a", "A L2 H7")
     assert (query_of(page)["model"], query_of(page)["model_b"]) == ("scratch-minilm", "minilm")
@@ -191,7 +211,7 @@ def test_swap_and_copy(compare: Open) -> None:
 
 
 def test_a_link_reopens_the_view(compare: Open) -> None:
-    page = compare(model_b="scratch-minilm", layer="4", silenced_b="L0 H1", units="words", compare_view="heads")
+    page = compare(layer="4", silenced_b="L0 H1", units="words", compare_view="heads")
     page.locator(".st-key-compare_view").get_by_text("number by number", exact=True).click()
     page.wait_for_selector(".st-key-same_weights .js-plotly-plot", timeout=SLOW)
     again = page.context.new_page()  # of the same context, but not watched for the addresses Streamlit tries first
@@ -216,25 +236,23 @@ def test_many_texts_run_with_a_bar_and_can_be_stopped(compare: Open) -> None:
 
 
 def test_a_phone_does_not_scroll_sideways(compare: Open) -> None:
-    page = compare(width=390, model_b="scratch-minilm")
+    page = compare(width=390)
     for view in ("heads", "outputs", "number by number", "many texts"):
         page.locator(".st-key-compare_view").get_by_text(view, exact=True).click()
         page.wait_for_timeout(2500)
         assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= 390, view
 
 
-@pytest.mark.parametrize(
-    ("view", "dark"),
-    [("heads", True), ("outputs", False), ("number by number", False), ("many texts", True)],
-)
-def test_axe_finds_nothing_serious(compare: Open, dark: bool, view: str) -> None:
-    page = compare(dark=dark, model_b="scratch-minilm")
-    page.locator(".st-key-compare_view").get_by_text(view, exact=True).click()
-    page.wait_for_timeout(2500)
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+@pytest.mark.parametrize("views", [("outputs", "number by number"), ("heads", "many texts")], ids=["light", "dark"])
+def test_axe_finds_nothing_serious(compare: Open, views: tuple[str, str]) -> None:
+    page = compare(dark="many texts" in views)
+    for view in views:
+        page.locator(".st-key-compare_view").get_by_text(view, exact=True).click()
+        page.wait_for_timeout(2500)
+        found = Axe().run(page).response["violations"]
+        serious = [
+            (rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
+            for rule in found
+            if rule["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], view

@@ -64,7 +64,7 @@ def test_a_measurement_is_stopped_and_keeps_its_points(memory: Open) -> None:
     page = memory({"attn_seconds": "180"})
     page.get_by_role("button", name="Measure", exact=True).click()
     wait_for_dots(page, 2)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped: what was measured stays")).to_be_visible(timeout=SLOW)
     expect(page.get_by_role("button", name="Measure again")).to_be_visible()
     left = wait_for_dots(page, 2)
