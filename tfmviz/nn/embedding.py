@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tfmviz.errors import ConfigError
+from tfmviz.errors import ConfigError, OutOfRange
 from tfmviz.nn.config import TransformerConfig
 from tfmviz.nn.feedforward import activate
 from tfmviz.nn.norms import make_norm
@@ -36,8 +36,19 @@ class Embedding(nn.Module):
         positions: Int[Tensor, "*b n"],
         segments: Int[Tensor, "b n"] | None = None,
     ) -> Float[Tensor, "b n d_model"]:
-        """The vectors the first block reads. Without ``segments`` every token belongs to segment 0."""
-        x = table(tokens)
+        """The vectors the first block reads. Without ``segments`` every token belongs to segment 0.
+
+        Raises:
+            OutOfRange: if a token is no number of the vocabulary (on a CPU: a GPU stops the process at it).
+        """
+        try:
+            x = table(tokens)
+        except IndexError:
+            wrong = int(tokens[(tokens < 0) | (tokens >= table.num_embeddings)][0])
+            raise OutOfRange(
+                f"Token {wrong} is none of the {table.num_embeddings} of the vocabulary. Use 0 to "
+                f"{table.num_embeddings - 1}, or build the model with another vocab_size."
+            ) from None
         if self.config.embedding_scale != 1.0:
             x = x * self.config.embedding_scale
         if self.config.n_segments:

@@ -34,7 +34,8 @@ def sharpen(
     logits = logits.float()
     logits = (logits - logits.amax(-1, keepdim=True)).double() / temperature
     if top_k is not None and top_k < logits.shape[-1]:
-        logits = logits.masked_fill(logits < logits.topk(top_k).values[..., -1:], -torch.inf)
+        kept = logits.topk(top_k)  # by place, for equals may stand at the border
+        logits = torch.full_like(logits, -torch.inf).scatter(-1, kept.indices, kept.values)
     probability = logits.softmax(-1)
     if top_p is not None:
         falling, order = probability.sort(dim=-1, descending=True)

@@ -9,7 +9,7 @@ import torch
 from conftest import config
 from torch import Tensor
 
-from tfmviz.errors import ConfigError, UnknownMask
+from tfmviz.errors import ConfigError, OutOfRange, UnknownMask
 from tfmviz.nn import Scoring, TransformerConfig, build, generate, sharpen
 from tfmviz.nn.attention import fused
 from tfmviz.nn.chunked import chunked
@@ -104,3 +104,14 @@ def test_writing_on_from_nothing_or_with_no_seed_is_a_sentence(prompt: list, opt
     tokens: Tensor = torch.tensor(prompt, dtype=torch.long)
     with pytest.raises(ConfigError, match=said):
         generate(build(config()).eval(), tokens, **({"n_new": 2} | options))
+
+
+@pytest.mark.parametrize("token", [-1, 10, 99])
+def test_a_token_outside_the_vocabulary_is_named(token: int) -> None:
+    model = build(config(vocab_size=10)).eval()
+    with pytest.raises(OutOfRange, match=f"Token {token} is none of the 10 of the vocabulary"):
+        model(torch.tensor([[1, token]]))
+
+
+def test_top_k_keeps_k_of_equals() -> None:
+    assert (sharpen(torch.zeros(1, 9), top_k=2) > 0).sum() == 2
