@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 
 # Before torch is ever imported: OpenMP threads that spin while they wait take a shared machine's cores from the server
 # (MiniLM, 16 tokens: 17 ms waiting quietly, 500 ms spinning).
@@ -30,5 +30,13 @@ app = st.App(
     on_script_error=on_script_error,
 )
 
-# The server has nothing to do while the browser reads Streamlit's own scripts; the page's modules are read then.
-Thread(target=import_module, args=("tfmviz.ui.inputs",), daemon=True).start()
+
+def _read_ahead() -> None:
+    """Import what the first page needs: the server has nothing to do while the browser reads Streamlit's scripts."""
+    for name in ("PIL.Image", "tfmviz.ui.explore"):  # the first is Streamlit's, for the page's icon
+        import_module(name)
+
+
+ahead = Timer(0.2, _read_ahead)  # once the server answers, which an import beside it would delay
+ahead.daemon = True
+ahead.start()

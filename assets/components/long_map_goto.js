@@ -3,19 +3,19 @@
 import { element } from "./element.js";
 import { thousands } from "./long_map_words.js";
 
-/** Finds tokens by their number or by text, which may run over several of them. Blanks are compared as blanks. */
+/** Finds tokens by text, which may run over several of them. All blanks are the same. */
 export class TokenFinder {
-  constructor(labels) {
-    this.labels = labels;
-    this.starts = new Uint32Array(labels.length);
+  /** `texts` has what each token adds to the text; see `searched` in tfmviz/components/long_map.py. */
+  constructor(texts) {
+    this.starts = new Uint32Array(texts.length);
     let length = 0;
-    const texts = labels.map((label, index) => {
-      const text = plain(label);
+    const parts = texts.map((part, index) => {
+      const text = plain(part);
       this.starts[index] = length;
       length += text.length;
       return text;
     });
-    this.text = texts.join("");
+    this.text = parts.join("");
   }
 
   /** Every token at which the text is found, in order. */
@@ -42,7 +42,7 @@ export class TokenFinder {
 
 /** Small letters, and blanks as the keyboard has them. */
 function plain(text) {
-  return text.replaceAll("␣", " ").replaceAll("↵", " ").replaceAll("→|", " ").toLowerCase();
+  return text.replace(/\s/g, " ").toLowerCase();
 }
 
 export class GoTo {
@@ -65,11 +65,11 @@ export class GoTo {
   }
 
   /** Look in the tokens of this map from now on. */
-  use({ labels, selfAttention }) {
+  use({ labels, texts, selfAttention }) {
     if (this.labels === labels) return;
     this.labels = labels;
-    this.finders = { query: new TokenFinder(labels.query) };
-    if (!selfAttention) this.finders.key = new TokenFinder(labels.key);
+    this.finders = { query: new TokenFinder(texts.query) };
+    if (!selfAttention) this.finders.key = new TokenFinder(texts.key);
     this.selfAttention = selfAttention;
     this.last = null;
     this.told.textContent = "";
@@ -80,13 +80,21 @@ export class GoTo {
     const wanted = this.input.value.trim();
     if (!wanted) return;
     const quoted = wanted.match(/^["“](.+)["”]$/);
-    if (/^\d[\d\s,]*$/.test(wanted)) this.goToNumber(Number(wanted.replace(/[\s,]/g, "")));
-    else this.goToText(quoted ? quoted[1] : wanted);
+    const text = quoted ? quoted[1] : wanted;
+    const number = /^\d[\d\s,]*$/.test(wanted) ? Number(wanted.replace(/[\s,]/g, "")) : null;
+    // A year is no token's number: it may be in the text.
+    if (number === null || (number >= this.most && this.places(text).length)) this.goToText(text);
+    else this.goToNumber(number);
+  }
+
+  /** Tokens there are, of the longer text where there are two. */
+  get most() {
+    return Math.max(this.labels.query.length, this.labels.key.length);
   }
 
   goToNumber(number) {
+    const { most } = this;
     const count = this.labels.query.length;
-    const most = this.selfAttention ? count : Math.max(count, this.labels.key.length);
     if (number >= most) {
       this.told.textContent = `There is no token ${thousands(number)}: 0 to ${thousands(most - 1)}.`;
       return;
@@ -96,12 +104,16 @@ export class GoTo {
     this.go({ side, index: number });
   }
 
+  /** Every place at which a text is found; `side` as `go` takes it. */
+  places(wanted) {
+    return Object.entries(this.finders).flatMap(([side, finder]) =>
+      finder.all(wanted).map((index) => ({ side: this.selfAttention ? null : side, index })),
+    );
+  }
+
   /** The first place, and with each further Enter the next one. */
   goToText(wanted) {
-    const places = [];
-    for (const [side, finder] of Object.entries(this.finders)) {
-      for (const index of finder.all(wanted)) places.push({ side: this.selfAttention ? null : side, index });
-    }
+    const places = this.places(wanted);
     if (!places.length) {
       this.told.textContent = "Not in this text.";
       this.last = null;

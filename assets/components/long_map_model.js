@@ -9,6 +9,7 @@ export class LongModel {
     this.numbered = true;
     this.labels = { query, key: keys ?? query };
     this.selfAttention = keys === null;
+    this.texts = header.texts; // what "go to token" reads; those of the keys are null where they are the same
     this.most = { tiles: header.most_tiles, cells: header.most_cells };
     this.blocks = blocksOf(this, arrays);
     this.open = this.blocks.open; // whether anything is masked: the legend asks

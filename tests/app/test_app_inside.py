@@ -212,6 +212,17 @@ def test_a_long_text_is_seen_through_a_window_around_the_followed_pair(smollm2: 
     assert np.abs(shown - found.scores[68:132, 58:122].numpy()).max() < 1e-2
 
 
+def test_a_long_row_s_largest_weight_counts_where_the_picture_does_not_reach(smollm2: Model) -> None:
+    text = "rivers and stones " * 60
+    query = {"text": text, "model": "smollm2", "layer": "10", "head": "2", "query": "150", "against": "150"}
+    said = words(inside(**query, closer="value-weighted"))
+    found = stages(smollm2.trace(text), 10, 2, rows=range(117, 181))
+    output = smollm2._module.model.layers[10].self_attn.o_proj.weight.detach()[:, 2 * 64 : 3 * 64]
+    brought = found.weights * (found.value @ output.T).norm(dim=-1)
+    same = int((found.weights.argmax(1) == brought.argmax(1)).sum())
+    assert f"In {same} of 64 rows" in said
+
+
 def test_every_stack_of_an_encoder_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TFMVIZ_LOCAL_MODELS", "1")
     folder = str(save_tiny_t5(tmp_path / "tiny-t5"))

@@ -16,6 +16,7 @@ import tfmviz
 from tfmviz.analysis import masks
 from tfmviz.analysis.masks import Sizes
 from tfmviz.models import Model
+from tfmviz.ui import masks_panels
 
 PAGE = MAIN.parents[1] / "pages" / "masks.py"
 TEXT = "The cat sat on the mat, and the dog on the cat."
@@ -99,6 +100,21 @@ def test_the_whole_model_under_a_mask_is_the_models_pass_under_it() -> None:
     assert np.abs(drawn - expected).max() < 1e-5
 
 
+def test_a_text_too_long_for_whole_passes_is_not_said_to_be_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masks_panels, "WHOLE_UP_TO", 20)
+    said = words(masks_page(text=TEXT, model="scratch-untrained", whole="true"))
+    assert "masked anew in this layer alone" in said
+    assert "the whole model run again" not in said
+
+
+def test_the_applied_masks_of_a_decoder_are_those_of_its_own_tokens() -> None:
+    query = {"text": "the 5th of March, 2021", "target": "2021-0", "model": "scratch-dates", "mask_view": "this model"}
+    model = tfmviz.load_model("scratch-dates", device="cpu", allow_download=False)
+    n_tokens = len(model.tokenize(query["text"], target=query["target"]))
+    assert n_tokens < len(model.tokenize(query["text"]))
+    assert f"in this pass over {n_tokens} tokens" in words(masks_page(**query, self_stack="decoder"))
+
+
 def test_sizes_come_from_the_address(minilm: Model) -> None:
     at = masks_page(text=TEXT, model="minilm", pads="0", window="2", prefix="5", show="allowed")
     found = charts(at)
@@ -133,6 +149,7 @@ def test_the_models_full_length_works_and_leaves_no_room_for_padding(minilm: Mod
     assert not at.exception
     assert not at.error
     assert charts(at)["mask_padding"]
+    assert "There is no room for padding" in words(at)
     assert "no room for padding" in masks_page(text=text, model="minilm", mask_view="padding").info[0].value
 
 

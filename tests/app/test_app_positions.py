@@ -62,6 +62,14 @@ def test_dot_products_are_cosines_of_the_distance() -> None:
     assert f"{expected[1]:.2f} of the dot product is left" in words(at)
 
 
+def test_one_dimension_is_a_sine_whose_products_with_position_0_are_none() -> None:
+    at = positions_page(d_model="1", positions="20")
+    assert not at.exception
+    assert not at.error
+    assert numbers(charts(at)["dots"][0]["y"]).tolist() == [0.0] * 20
+    assert "nan" not in words(at)
+
+
 def test_pairs_turn_as_the_address_says() -> None:
     at = positions_page(position_view="rotary", pairs="4", base="100", trained="32", factor="2", position="3")
     found = charts(at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -16,21 +15,17 @@ pytestmark = pytest.mark.browser
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLOW = 240_000
 SMALL = "&".join(f"{kind}={quote('small, untrained')}" for kind in ("encoder", "decoder", "encoder_decoder"))
+STILL = '[data-test-script-state="notRunning"]'
 NOTHING = "Hover names a head, a click chooses it"
 
 Open = Callable[..., Page]
 
 
-@pytest.fixture
-def architectures(serve: Callable[[Path], str], visit: Open) -> Open:
-    def open_page(address: str = SMALL, **options: Any) -> Page:
-        return visit(serve(APP) + "/architectures?" + address, **options)
-
-    return open_page
-
-
-def three(page: Page) -> Page:
-    """Wait for all pictures of the first view."""
+@pytest.fixture(scope="module")
+def page(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """The three kinds on a phone, the ring in the third stack of the encoder-decoder; tests go on from one another."""
+    url = serve(APP) + "/architectures?" + SMALL + "&text=The+cat+sat.&stack=cross"
+    page = visit_once(url, width=390, height=844, touch=True)
     page.wait_for_function(
         """() => document.querySelectorAll("[class*=st-key-atlas_] [data-ready]").length === 5 &&
                  document.querySelectorAll("[class*=st-key-diagram_] .js-plotly-plot").length === 3 &&
@@ -53,8 +48,7 @@ def serious(page: Page) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_a_click_in_another_stack_takes_the_ring_there(architectures: Open) -> None:
-    page = three(architectures(SMALL + "&text=The+cat+sat.&stack=cross"))
+def test_a_click_in_another_stack_takes_the_ring_there(page: Page) -> None:
     expect(status(page, "cross")).to_have_text(re.compile("^L0 H0"))
     for stack in ("encoder_only", "decoder_only", "encoder", "decoder"):
         expect(status(page, stack)).to_have_text(NOTHING)
@@ -70,12 +64,11 @@ def test_a_click_in_another_stack_takes_the_ring_there(architectures: Open) -> N
     page.wait_for_function("() => location.search.includes('stack=decoder-only') && location.search.includes('head=2')")
 
 
-def test_axe_finds_nothing_serious_and_a_phone_has_room(architectures: Open) -> None:
-    page = three(architectures(width=390, height=844, touch=True))
+def test_axe_finds_nothing_serious_and_a_phone_has_room(page: Page) -> None:
     assert page.get_by_test_id("stMain").evaluate("(node) => node.scrollWidth") <= 390
-    page.wait_for_timeout(800)
+    page.wait_for_selector(STILL)
     assert serious(page) == []
     page.locator(".st-key-view").get_by_role("radio", name="depth").click()
     expect(page.locator(".st-key-by_depth .js-plotly-plot")).to_be_visible(timeout=SLOW)
-    page.wait_for_timeout(800)
+    page.wait_for_selector(STILL, timeout=SLOW)
     assert serious(page) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,15 +35,43 @@ def weights() -> np.ndarray:
     return np.stack([stack.weights(1, head).numpy() for head in range(2)])
 
 
+def opened(open_page: Open, address: str, more: str = "", **options: Any) -> Page:
+    """The page with the map of the whole text and its lines."""
+    page = open_page(f"{address}/?model=scratch-untrained&layer=1&head=0&text={quote(TEXT)}{more}", **options)
+    expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
+    expect(page.locator(".st-key-head_lines [data-ready]")).to_be_attached(timeout=SLOW)
+    return page
+
+
 @pytest.fixture
 def open_long(serve: Callable[[Path], str], visit: Open) -> Open:
-    def open_page(more: str = "", **options: Any) -> Page:
-        page = visit(f"{serve(APP)}/?model=scratch-untrained&layer=1&head=0&text={quote(TEXT)}{more}", **options)
-        expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
-        expect(page.locator(".st-key-head_lines [data-ready]")).to_be_attached(timeout=SLOW)
-        return page
+    return partial(opened, visit, serve(APP))
 
-    return open_page
+
+@pytest.fixture(scope="module")
+def shared(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """The text with lines from weight 0, for tests that only look closer at it."""
+    return opened(visit_once, serve(APP), "&threshold=0.0")
+
+
+@pytest.fixture
+def page(shared: Page) -> Page:
+    """The shared page with the whole map and nothing lit."""
+    view(shared).get_by_role("application").focus()
+    for key in ("0", "Escape"):
+        shared.keyboard.press(key)
+    shared.mouse.move(2, 2)
+    expect(state(shared)).to_contain_text("Maxima of")
+    expect(card(shared)).to_be_hidden()
+    return shared
+
+
+@pytest.fixture(scope="module")
+def filing(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """A page for tests that bring a file."""
+    page = visit_once(f"{serve(APP)}/?model=scratch-untrained&text=abc")
+    expect(page.locator(".st-key-atlas [data-ready]")).to_be_attached(timeout=SLOW)
+    return page
 
 
 def view(page: Page) -> Locator:
@@ -80,8 +109,7 @@ def places(page: Page) -> list[list[int]]:
     return [[int(number) for number in text.split("–")] for text in texts]
 
 
-def test_the_whole_text_shows_maxima_of_blocks_and_hover_says_which(open_long: Open, weights: np.ndarray) -> None:
-    page = open_long()
+def test_the_whole_text_shows_maxima_of_blocks_and_hover_says_which(page: Page, weights: np.ndarray) -> None:
     expect(state(page)).to_contain_text(f"Maxima of {BLOCK} × {BLOCK} blocks")
     seen = set()
     for across, down in ((0.3, 0.6), (0.25, 0.75), (0.5, 0.8)):
@@ -96,9 +124,8 @@ def test_the_whole_text_shows_maxima_of_blocks_and_hover_says_which(open_long: O
 
 
 def test_zoomed_in_the_card_has_the_trace_s_numbers_and_only_the_visible_cells_were_fetched(
-    open_long: Open, weights: np.ndarray
+    page: Page, weights: np.ndarray
 ) -> None:
-    page = open_long()
     asked: list[tuple[int, ...]] = []
     page.on(
         "request",
@@ -106,7 +133,7 @@ def test_zoomed_in_the_card_has_the_trace_s_numbers_and_only_the_visible_cells_w
             tuple(map(int, found)) for found in re.findall(r"/(\d+)-(\d+)/(\d+)-(\d+)$", request.url)
         ),
     )
-    zoom_in(page)
+    zoom_in(page, 0.5, 0.8)  # where no other test looks: what is there already is not fetched again
     seen = set()
     for across, down in ((0.35, 0.7), (0.3, 0.6), (0.5, 0.75)):
         page.mouse.move(*point(page, across, down))
@@ -119,8 +146,7 @@ def test_zoomed_in_the_card_has_the_trace_s_numbers_and_only_the_visible_cells_w
     assert sum((b - a) * (d - c) for a, b, c, d in asked) < N * N / 4
 
 
-def test_a_masked_cell_is_no_small_weight_far_and_near(open_long: Open) -> None:
-    page = open_long()
+def test_a_masked_cell_is_no_small_weight_far_and_near(page: Page) -> None:
     page.mouse.move(*point(page, 0.8, 0.45))
     expect(card(page)).to_contain_text("masked: may not look there")
     zoom_in(page, 0.8, 0.45)
@@ -130,8 +156,7 @@ def test_a_masked_cell_is_no_small_weight_far_and_near(open_long: Open) -> None:
     assert col > row
 
 
-def test_a_token_is_found_by_its_number_and_by_its_text(open_long: Open, weights: np.ndarray) -> None:
-    page = open_long()
+def test_a_token_is_found_by_its_number_and_by_its_text(page: Page, weights: np.ndarray) -> None:
     field = view(page).get_by_label("Go to token")
     field.fill("1,203")
     field.press("Enter")
@@ -156,8 +181,7 @@ def test_a_token_is_found_by_its_number_and_by_its_text(open_long: Open, weights
     expect(view(page).locator(".goto-told")).to_have_text("Not in this text.")
 
 
-def test_the_minimap_shows_what_is_seen_and_is_dragged_elsewhere(open_long: Open, weights: np.ndarray) -> None:
-    page = open_long()
+def test_the_minimap_shows_what_is_seen_and_is_dragged_elsewhere(page: Page, weights: np.ndarray) -> None:
     zoom_in(page)
     minimap, frame = view(page).locator(".minimap"), view(page).locator(".minimap-frame")
     box, before = minimap.bounding_box(), frame.bounding_box()
@@ -180,8 +204,7 @@ def test_the_minimap_shows_what_is_seen_and_is_dragged_elsewhere(open_long: Open
     expect(card(page).locator("strong")).to_have_text(f"{weights[0, row, col]:.4f}")
 
 
-def test_keys_move_by_blocks_from_afar_and_by_cells_when_near(open_long: Open, weights: np.ndarray) -> None:
-    page = open_long()
+def test_keys_move_by_blocks_from_afar_and_by_cells_when_near(page: Page, weights: np.ndarray) -> None:
     view(page).get_by_role("application").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -238,45 +261,46 @@ def test_cells_that_cannot_be_had_leave_the_blocks_and_say_so(open_long: Open, w
     expect(card(page)).to_contain_text("largest weight of the block")
 
 
-def test_lines_of_a_long_text_say_how_many_are_not_drawn(open_long: Open) -> None:
-    page = open_long("&threshold=0.0")
+def test_lines_of_a_long_text_say_how_many_are_not_drawn(page: Page) -> None:
     expect(page.locator(".st-key-head_lines .note")).to_contain_text(
         re.compile(r"The 1.500 links of largest weight drawn; [\d\u2009]+ more reach 0 and are not drawn")
     )
 
 
-def test_a_text_file_becomes_the_text_of_every_page(serve: Callable[[Path], str], visit: Open, tmp_path: Path) -> None:
-    page = visit(f"{serve(APP)}/?model=scratch-untrained")
-    expect(page.locator(".st-key-atlas [data-ready]")).to_be_attached(timeout=SLOW)
-    (tmp_path / "river.txt").write_bytes(TEXT.encode("utf-16"))
-    page.get_by_role("button", name="Text file").click()
-    page.locator("input[type=file]").set_input_files(tmp_path / "river.txt")
-    expect(page.get_by_text("river.txt: 1,499 characters")).to_be_visible()
-    expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
-    assert page.get_by_label("Text", exact=True).input_value() == TEXT
-    page.keyboard.press("Escape")
-    page.get_by_role("link", name="Architectures").click()
-    expect(page.get_by_text("Three kinds of transformer").first).to_be_visible(timeout=SLOW)
-    assert page.get_by_label("Text", exact=True).input_value() == TEXT
+def bring(page: Page, file: Path) -> None:
+    """Pick a file; the box for it is open afterwards."""
+    if not page.locator("input[type=file]").count():
+        page.get_by_role("button", name="Text file").click()
+    page.locator("input[type=file]").set_input_files(file)
 
 
-def test_a_file_that_is_no_text_leaves_the_box_as_it_was(
-    serve: Callable[[Path], str], visit: Open, tmp_path: Path
-) -> None:
-    page = visit(f"{serve(APP)}/?model=scratch-untrained&text=abc")
-    expect(page.locator(".st-key-atlas [data-ready]")).to_be_attached(timeout=SLOW)
+def test_a_file_that_is_no_text_leaves_the_box_as_it_was(filing: Page, tmp_path: Path) -> None:
+    before = filing.get_by_label("Text", exact=True).input_value()
     (tmp_path / "odd.txt").write_bytes("Zwölf".encode("latin-1"))
-    page.get_by_role("button", name="Text file").click()
-    page.locator("input[type=file]").set_input_files(tmp_path / "odd.txt")
-    expect(page.get_by_text("is not UTF-8")).to_be_visible()
-    assert page.get_by_label("Text", exact=True).input_value() == "abc"
+    bring(filing, tmp_path / "odd.txt")
+    expect(filing.get_by_text("is not UTF-8")).to_be_visible()
+    assert filing.get_by_label("Text", exact=True).input_value() == before != ""
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_on_a_phone_nothing_is_wider_than_the_screen(open_long: Open, dark: bool) -> None:
-    page = open_long(width=390, height=844, touch=True, ratio=2, dark=dark)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    tools, plot = view(page).locator(".tools").bounding_box(), view(page).locator(".stage").bounding_box()
-    assert tools
-    assert plot
-    assert tools["x"] + tools["width"] <= plot["x"] + plot["width"] + 1
+def test_a_text_file_becomes_the_text_of_every_page(filing: Page, tmp_path: Path) -> None:
+    (tmp_path / "river.txt").write_bytes(TEXT.encode("utf-16"))
+    bring(filing, tmp_path / "river.txt")
+    expect(filing.get_by_text("river.txt: 1,499 characters")).to_be_visible()
+    expect(view(filing).locator("[data-ready]")).to_have_attribute("data-ready", f"1x1x{N}", timeout=SLOW)
+    assert filing.get_by_label("Text", exact=True).input_value() == TEXT
+    filing.keyboard.press("Escape")
+    filing.get_by_role("link", name="Architectures").click()
+    expect(filing.get_by_text("Three kinds of transformer").first).to_be_visible(timeout=SLOW)
+    assert filing.get_by_label("Text", exact=True).input_value() == TEXT
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(open_long: Open) -> None:
+    page = open_long(width=390, height=844, touch=True, ratio=2)
+    for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(14, 17, 23)")):
+        page.emulate_media(color_scheme=scheme)
+        expect(page.locator(".stApp")).to_have_css("background-color", ground)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        tools, plot = view(page).locator(".tools").bounding_box(), view(page).locator(".stage").bounding_box()
+        assert tools
+        assert plot
+        assert tools["x"] + tools["width"] <= plot["x"] + plot["width"] + 1

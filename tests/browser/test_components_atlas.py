@@ -26,14 +26,38 @@ COUNT_COLOUR = """(canvas, [r, g, b]) => {
 }"""
 
 
-@pytest.fixture
-def open_atlas(serve: Callable[[Path], str], visit: Open) -> Open:
+@pytest.fixture(scope="module")
+def open_atlas(serve: Callable[[Path], str], visit_once: Open) -> Open:
+    """Open the page with this query anew; each kind of screen has one browser, which keeps its files."""
+    pages: dict[str, Page] = {}
+
     def open_page(query: str = "", **options: object) -> Page:
-        page = visit(f"{serve(SCRIPT)}/?{query}", **options)
-        host(page).wait_for()
-        return page
+        url, screen = f"{serve(SCRIPT)}/?{query}", str(options)
+        if screen in pages:
+            pages[screen].mouse.move(0, 0)
+            pages[screen].goto(url)
+        else:
+            pages[screen] = visit_once(url, **options)
+        host(pages[screen]).wait_for()
+        return pages[screen]
 
     return open_page
+
+
+@pytest.fixture(scope="module")
+def six(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """6 layers of 12 heads, for tests that look and point."""
+    page = visit_once(f"{serve(SCRIPT)}/")
+    host(page).wait_for()
+    return page
+
+
+@pytest.fixture(scope="module")
+def thirty(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """30 layers of 9 heads that share 3 keys, for tests that look."""
+    page = visit_once(f"{serve(SCRIPT)}/?layers=30&heads=9&kv=3")
+    host(page).wait_for()
+    return page
 
 
 def host(page: Page) -> Locator:
@@ -91,9 +115,8 @@ def find(page: Page, layer: int, head: int) -> tuple[float, float]:
     return point[0], point[1]
 
 
-def test_ready_says_layers_heads_and_tokens(open_atlas: Open) -> None:
-    page = open_atlas("layers=30&heads=9&kv=3")
-    expect(host(page)).to_have_attribute("data-ready", "30x9x64")
+def test_ready_says_layers_heads_and_tokens(thirty: Page) -> None:
+    expect(host(thirty)).to_have_attribute("data-ready", "30x9x64")
 
 
 def test_version_changes_with_the_numbers_and_only_with_them(open_atlas: Open) -> None:
@@ -122,15 +145,15 @@ def test_a_single_weight_among_64_columns_survives_small_cells(open_atlas: Open)
     assert pixels_of(page, LIGHT.weights[-1]) >= 270
 
 
-def test_a_causal_mask_is_hatched_and_its_absence_is_not(open_atlas: Open) -> None:
+def test_a_causal_mask_is_hatched_and_its_absence_is_not(open_atlas: Open, six: Page) -> None:
     page = open_atlas("causal=1")
     assert pixels_of(page, LIGHT.masked) > 50_000
     assert page.locator(".st-key-atlas").get_by_text("masked").is_visible()
-    assert pixels_of(open_atlas(), LIGHT.masked) == 0
+    assert pixels_of(six, LIGHT.masked) == 0
 
 
-def test_hover_names_the_head_its_role_and_its_strongest_pair_as_text(open_atlas: Open) -> None:
-    page = open_atlas()
+def test_hover_names_the_head_its_role_and_its_strongest_pair_as_text(six: Page) -> None:
+    page = six
     find(page, 3, 5)
     card = page.locator(".st-key-atlas .tooltip")
     expect(card).to_contain_text("L3 H5")
@@ -150,8 +173,8 @@ def test_a_layer_without_attention_says_why(open_atlas: Open) -> None:
     assert pixels_of(page, LIGHT.masked) > 5_000
 
 
-def test_heads_that_share_keys_stand_under_brackets(open_atlas: Open) -> None:
-    assert pixels_of(open_atlas("layers=30&heads=9&kv=3"), LIGHT.key) > 100
+def test_heads_that_share_keys_stand_under_brackets(open_atlas: Open, thirty: Page) -> None:
+    assert pixels_of(thirty, LIGHT.key) > 100
     assert pixels_of(open_atlas("layers=30&heads=9&kv=9"), LIGHT.key) == 0
 
 
@@ -230,8 +253,8 @@ def test_arrow_keys_move_and_enter_selects(open_atlas: Open) -> None:
     expect(said(page)).to_contain_text("picked (3, 1) selected 3,1")
 
 
-def test_another_head_does_not_resend_the_overview(open_atlas: Open) -> None:
-    page = open_atlas("layers=30&heads=9&kv=3")
+def test_another_head_does_not_resend_the_overview(thirty: Page) -> None:
+    page = thirty
     received: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
     page.reload()
@@ -244,8 +267,8 @@ def test_another_head_does_not_resend_the_overview(open_atlas: Open) -> None:
     assert sum(received) < 50_000
 
 
-def test_zoom_makes_heads_larger_and_back(open_atlas: Open) -> None:
-    page = open_atlas()
+def test_zoom_makes_heads_larger_and_back(six: Page) -> None:
+    page = six
     area = page.locator(".st-key-atlas .stage-area")
     sizes = "node => [node.clientWidth, node.clientHeight]"
     before = area.evaluate(sizes)
@@ -256,8 +279,9 @@ def test_zoom_makes_heads_larger_and_back(open_atlas: Open) -> None:
     assert area.evaluate(sizes) == before
 
 
-def test_another_theme_repaints_without_another_run(open_atlas: Open) -> None:
-    page = open_atlas("layers=2&heads=4&kv=4&size=8")
+def test_another_theme_repaints_without_another_run(serve: Callable[[Path], str], visit: Open) -> None:
+    page = visit(f"{serve(SCRIPT)}/?layers=2&heads=4&kv=4&size=8")
+    host(page).wait_for()
     assert pixels_of(page, LIGHT.weights[-1]) > 0
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(

@@ -40,14 +40,40 @@ INK = """(canvas) => {
 }"""
 
 
-@pytest.fixture
-def open_lines(serve: Callable[[Path], str], visit: Open) -> Open:
+@pytest.fixture(scope="module")
+def open_lines(serve: Callable[[Path], str], visit_once: Open) -> Open:
+    """Open the page with this query anew; each kind of screen has one browser, which keeps its files."""
+    pages: dict[str, Page] = {}
+
     def open_page(query: str = "", **options: object) -> Page:
-        page = visit(f"{serve(SCRIPT)}/?{query}", **options)
-        page.locator(".st-key-head_lines [data-ready]").wait_for()
-        return page
+        url, screen = f"{serve(SCRIPT)}/?{query}", str(options)
+        if screen in pages:
+            pages[screen].mouse.move(2, 2)
+            pages[screen].goto(url)
+        else:
+            pages[screen] = visit_once(url, **options)
+        pages[screen].locator(".st-key-head_lines [data-ready]").wait_for()
+        return pages[screen]
 
     return open_page
+
+
+@pytest.fixture(scope="module")
+def eight(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    page = visit_once(f"{serve(SCRIPT)}/")
+    page.locator(".st-key-head_lines [data-ready]").wait_for()
+    return page
+
+
+@pytest.fixture
+def page(eight: Page) -> Page:
+    """Eight odd tokens, none of them touched."""
+    eight.get_by_role("button", name="What it looks at").click()
+    view(eight).get_by_role("application").focus()
+    eight.keyboard.press("Escape")
+    eight.mouse.move(2, 2)
+    expect(touched(eight)).to_have_count(0)
+    return eight
 
 
 def view(page: Page) -> Locator:
@@ -89,8 +115,7 @@ def test_ready_says_heads_and_tokens(open_lines: Open) -> None:
     expect(view(page).locator("[data-ready]")).to_have_attribute("data-ready", "1x3x5")
 
 
-def test_hover_shows_the_weights_of_the_token_to_four_digits(open_lines: Open) -> None:
-    page = open_lines()
+def test_hover_shows_the_weights_of_the_token_to_four_digits(page: Page) -> None:
     weights = known_weights()[0]
     for row in (0, 6):
         hover(page, row)
@@ -100,8 +125,7 @@ def test_hover_shows_the_weights_of_the_token_to_four_digits(open_lines: Open) -
         assert panel(page).locator(".panel-row .chip").all_text_contents() == [ODD[k] for k in order]
 
 
-def test_hovering_a_key_shows_who_looks_at_it(open_lines: Open) -> None:
-    page = open_lines()
+def test_hovering_a_key_shows_who_looks_at_it(page: Page) -> None:
     weights = known_weights()[0]
     hover(page, 2, "key")
     expect(panel(page)).to_contain_text("is looked at by")
@@ -109,8 +133,7 @@ def test_hovering_a_key_shows_who_looks_at_it(open_lines: Open) -> None:
     assert panel(page).locator(".number").all_text_contents() == [f"{weights[q, 2]:.4f}" for q in order]
 
 
-def test_tokens_that_look_like_markup_stay_text(open_lines: Open) -> None:
-    page = open_lines()
+def test_tokens_that_look_like_markup_stay_text(page: Page) -> None:
     for row, text in enumerate(ODD):
         hover(page, row)
         expect(touched(page)).to_have_text(re.compile(f"^[\u2068]?{re.escape(text)}[\u2069]?$"))
@@ -143,8 +166,7 @@ def test_a_kept_token_stays_when_other_weights_of_the_same_text_arrive(open_line
     expect(touched(page)).to_have_text("cat")
 
 
-def test_arrow_keys_move_the_token_and_change_sides(open_lines: Open) -> None:
-    page = open_lines()
+def test_arrow_keys_move_the_token_and_change_sides(page: Page) -> None:
     view(page).get_by_role("application").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
@@ -155,8 +177,7 @@ def test_arrow_keys_move_the_token_and_change_sides(open_lines: Open) -> None:
     expect(touched(page)).to_have_text(ODD[1])
 
 
-def test_the_switch_turns_a_kept_token(open_lines: Open) -> None:
-    page = open_lines()
+def test_the_switch_turns_a_kept_token(page: Page) -> None:
     page.mouse.click(*point(page, 4))
     weights = known_weights()[0]
     page.get_by_role("button", name="Who looks at it").click()
@@ -196,15 +217,14 @@ def test_hidden_special_tokens_are_gone_and_their_share_is_stated(open_lines: Op
     expect(touched(page)).to_have_text(ODD[1])
 
 
-def test_masked_keys_are_hatched_for_a_touched_query(open_lines: Open) -> None:
+def test_masked_keys_are_hatched_for_a_touched_query(open_lines: Open, page: Page) -> None:
     hatch = [*rgb(LIGHT.masked), 0.5]
-    page = open_lines("causal=1")
-    assert canvas(page).evaluate(COUNT_COLOUR, hatch) == 0
-    hover(page, 1)
-    expect(touched(page)).to_have_text(ODD[1])
-    page.wait_for_timeout(100)
-    assert canvas(page).evaluate(COUNT_COLOUR, hatch) > 300
-    page = open_lines()
+    causal = open_lines("causal=1")
+    assert canvas(causal).evaluate(COUNT_COLOUR, hatch) == 0
+    hover(causal, 1)
+    expect(touched(causal)).to_have_text(ODD[1])
+    causal.wait_for_timeout(100)
+    assert canvas(causal).evaluate(COUNT_COLOUR, hatch) > 300
     hover(page, 1)
     expect(touched(page)).to_have_text(ODD[1])
     page.wait_for_timeout(100)

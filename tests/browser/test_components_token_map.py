@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,54 @@ INK = """(canvas) => {
 }"""
 
 
+def opened(open_page: Open, address: str, query: str, **options: object) -> Page:
+    page = open_page(f"{address}/?{query}", **options)
+    page.locator(".st-key-head_map [data-ready]").wait_for()
+    return page
+
+
 @pytest.fixture
 def open_map(serve: Callable[[Path], str], visit: Open) -> Open:
-    def open_page(query: str = "", **options: object) -> Page:
-        page = visit(f"{serve(SCRIPT)}/?{query}", **options)
-        page.locator(".st-key-head_map [data-ready]").wait_for()
-        return page
+    return partial(opened, visit, serve(SCRIPT))
 
-    return open_page
+
+@pytest.fixture(scope="module")
+def map_of_200(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    return opened(visit_once, serve(SCRIPT), "n=200&causal=1")
+
+
+@pytest.fixture(scope="module")
+def map_of_512(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    return opened(visit_once, serve(SCRIPT), "n=512&causal=1")
+
+
+@pytest.fixture(scope="module")
+def phone(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    query = "n=512&causal=1&special=hide&width=358"
+    return opened(visit_once, serve(SCRIPT), query, width=390, touch=True, ratio=2)
+
+
+def at_rest(page: Page) -> Page:
+    """The whole map and nothing lit."""
+    field(page).focus()
+    for key in ("0", "Escape"):
+        page.keyboard.press(key)
+    page.mouse.move(2, 2)
+    expect(view(page).get_by_role("button", name="Reset")).to_be_disabled()
+    expect(card(page)).to_be_hidden()
+    return page
+
+
+@pytest.fixture
+def page(map_of_200: Page) -> Page:
+    """200 tokens under a causal mask, whole and nothing lit."""
+    return at_rest(map_of_200)
+
+
+@pytest.fixture
+def large(map_of_512: Page) -> Page:
+    """The same with 512 tokens."""
+    return at_rest(map_of_512)
 
 
 def view(page: Page) -> Locator:
@@ -79,8 +120,7 @@ def point(page: Page, across: float, down: float) -> tuple[float, float]:
     return box["x"] + across * box["width"], box["y"] + down * box["height"]
 
 
-def test_hovering_gives_the_weight_to_four_digits(open_map: Open) -> None:
-    page = open_map("n=200&causal=1")
+def test_hovering_gives_the_weight_to_four_digits(page: Page) -> None:
     weights = weights_of(200)
     seen = set()
     for across, down in ((0.35, 0.6), (0.3, 0.45), (0.5, 0.7)):
@@ -94,8 +134,7 @@ def test_hovering_gives_the_weight_to_four_digits(open_map: Open) -> None:
     assert len(seen) == 3
 
 
-def test_a_masked_cell_is_no_small_weight(open_map: Open) -> None:
-    page = open_map("n=200&causal=1")
+def test_a_masked_cell_is_no_small_weight(page: Page) -> None:
     page.mouse.move(*point(page, 0.8, 0.3))
     expect(card(page)).to_contain_text("masked: may not look there")
     row, col = hovered(page)
@@ -103,8 +142,7 @@ def test_a_masked_cell_is_no_small_weight(open_map: Open) -> None:
     expect(card(page).locator("strong")).to_have_count(0)
 
 
-def test_keys_move_from_cell_to_cell_and_say_it(open_map: Open) -> None:
-    page = open_map("n=200&causal=1")
+def test_keys_move_from_cell_to_cell_and_say_it(page: Page) -> None:
     weights = weights_of(200)
     field(page).focus()
     page.keyboard.press("ArrowDown")
@@ -118,8 +156,7 @@ def test_keys_move_from_cell_to_cell_and_say_it(open_map: Open) -> None:
     expect(live(page)).to_have_text("")
 
 
-def test_tokens_that_look_like_markup_are_text(open_map: Open) -> None:
-    page = open_map("n=150")
+def test_tokens_that_look_like_markup_are_text(page: Page) -> None:
     field(page).focus()
     page.keyboard.press("ArrowDown")
     expect(card(page).locator("bdi").first).to_have_text("</script>")
@@ -130,8 +167,8 @@ def test_tokens_that_look_like_markup_are_text(open_map: Open) -> None:
     assert page.locator(".st-key-head_map b").count() == 0
 
 
-def test_the_wheel_zooms_where_the_pointer_is_and_a_double_click_shows_all_again(open_map: Open) -> None:
-    page = open_map("n=512&causal=1")
+def test_the_wheel_zooms_where_the_pointer_is_and_a_double_click_shows_all_again(large: Page) -> None:
+    page = large
     x, y = point(page, 0.4, 0.6)
     page.mouse.move(x, y)
     before = hovered(page)
@@ -150,8 +187,8 @@ def test_the_wheel_zooms_where_the_pointer_is_and_a_double_click_shows_all_again
     expect(reset).to_be_disabled()
 
 
-def test_a_dragged_box_becomes_the_picture(open_map: Open) -> None:
-    page = open_map("n=512")
+def test_a_dragged_box_becomes_the_picture(large: Page) -> None:
+    page = large
     page.mouse.move(*point(page, 0.4, 0.4))
     corner = hovered(page)
     page.mouse.down()
@@ -165,8 +202,7 @@ def test_a_dragged_box_becomes_the_picture(open_map: Open) -> None:
     assert max(np.subtract(hovered(page), corner)) < 80
 
 
-def test_a_click_keeps_a_cell_until_escape(open_map: Open) -> None:
-    page = open_map("n=200&causal=1")
+def test_a_click_keeps_a_cell_until_escape(page: Page) -> None:
     page.mouse.click(*point(page, 0.35, 0.6))
     kept = hovered(page)
     assert place_of(live(page).text_content() or "") == kept
@@ -196,8 +232,8 @@ def test_another_head_changes_the_version_and_a_rerun_with_the_same_numbers_does
     expect(card(page).locator("strong")).to_have_text(f"{weights_of(200, 1)[row, col]:.4f}")
 
 
-def test_a_touch_reads_a_cell_out_on_a_phone_and_nothing_is_wider_than_the_screen(open_map: Open) -> None:
-    page = open_map("n=512&causal=1&width=358", width=390, touch=True, ratio=2)
+def test_a_touch_reads_a_cell_out_on_a_phone_and_nothing_is_wider_than_the_screen(phone: Page) -> None:
+    page = phone
     page.touchscreen.tap(*point(page, 0.4, 0.5))
     expect(card(page)).to_be_visible()
     box = card(page).bounding_box()
@@ -208,8 +244,7 @@ def test_a_touch_reads_a_cell_out_on_a_phone_and_nothing_is_wider_than_the_scree
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_picture_is_saved_under_the_name_of_the_head(open_map: Open, tmp_path: Path) -> None:
-    page = open_map("n=200&causal=1")
+def test_the_picture_is_saved_under_the_name_of_the_head(page: Page, tmp_path: Path) -> None:
     with page.expect_download() as download:
         view(page).get_by_role("button", name="PNG").click()
     assert download.value.suggested_filename == "tfmviz L0 H0.png"
@@ -219,24 +254,38 @@ def test_the_picture_is_saved_under_the_name_of_the_head(open_map: Open, tmp_pat
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize(("width", "query"), [(1400, "n=512&causal=1"), (390, "n=512&causal=1&special=hide&width=358")])
+@pytest.mark.parametrize(("screen", "width"), [("map_of_512", 1400), ("phone", 390)])
 def test_the_picture_keeps_to_its_place_in_both_themes(
-    open_map: Open, tmp_path: Path, width: int, query: str, dark: bool
+    request: pytest.FixtureRequest, screen: str, width: int, dark: bool
 ) -> None:
-    page = open_map(query, width=width, dark=dark, touch=width < 400, ratio=2 if width < 400 else 1)
+    page: Page = request.getfixturevalue(screen)
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(14, 17, 23)" if dark else "rgb(255, 255, 255)")
     picture, bar = view(page).locator("canvas").bounding_box(), view(page).locator(".bar").bounding_box()
     assert picture
     assert bar
     assert picture["x"] >= 0
     assert picture["x"] + picture["width"] <= width
     assert bar["x"] + bar["width"] <= picture["x"] + picture["width"] + 1
-    ground = (
+    until(page, lambda: max(ground(page)) < 40 if dark else min(ground(page)) > 240)
+    assert max(ground(page)) < 40 if dark else min(ground(page)) > 240
+
+
+def ground(page: Page) -> list[int]:
+    """The colour of the map's lower left corner."""
+    return (
         view(page)
         .locator("canvas")
         .evaluate("(canvas) => [...canvas.getContext('2d').getImageData(2, canvas.height - 2, 1, 1).data.slice(0, 3)]")
     )
-    assert max(ground) < 40 if dark else min(ground) > 240
-    page.screenshot(path=tmp_path / "map.png")
+
+
+def until(page: Page, is_so: Callable[[], bool]) -> None:
+    """Wait until something is so; the assertion is the caller's."""
+    for _ in range(100):
+        if is_so():
+            return
+        page.wait_for_timeout(50)
 
 
 # The least that any picture of 512 x 512 numbers costs: copy them, colour them, put them on a screen.

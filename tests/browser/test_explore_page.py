@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,21 +18,60 @@ from tfmviz.models import Model
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 TEXT = "The cat sat on the mat, and the dog on the cat."
+LINKED = "Rivers = 100% “old”? </script><b>bold</b> <img src=x onerror=alert(1)> &amp; $x$"
 SLOW = 120_000  # the first page of a fresh server imports torch and loads a model
 
 Open = Callable[..., Page]
 
 
-@pytest.fixture
-def explore(serve: Callable[[Path], str], visit: Open) -> Open:
-    """Open the page with this address and wait for its picture."""
+@pytest.fixture(scope="module")
+def explore(serve: Callable[[Path], str], visit_once: Open) -> Open:
+    """Open the page with this address and wait for its picture: one browser for each kind of screen, to keep files."""
+    pages: dict[str, Page] = {}
 
     def open_page(address: str = "", **options: Any) -> Page:
-        page = visit(serve(APP) + "/" + address, **options)
-        wait_for_map(page)
-        return page
+        url, screen = serve(APP) + "/" + address, str(options)
+        if screen in pages:
+            pages[screen].goto(url)
+        else:
+            pages[screen] = visit_once(url, **options)
+        wait_for_map(pages[screen])
+        return pages[screen]
 
     return open_page
+
+
+@pytest.fixture(scope="module")
+def first(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """The page without anything in its address, for tests that only look at it."""
+    page = visit_once(serve(APP) + "/")
+    wait_for_map(page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def linked(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """The page of ``LINKED``, for tests that only look at it."""
+    page = visit_once(serve(APP) + f"/?text={quote(LINKED)}&model=smollm2&layer=4&head=2")
+    wait_for_map(page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def worked_on(serve: Callable[[Path], str], visit_once: Open) -> Page:
+    """The page of ``TEXT``, for tests that begin from whatever they find; see ``page``."""
+    page = visit_once(serve(APP) + f"/?text={quote(TEXT)}")
+    wait_for_map(page)
+    return page
+
+
+@pytest.fixture
+def page(worked_on: Page, minilm: Model) -> Page:
+    """MiniLM on ``TEXT``, no head pointed at; which one is chosen is what the test before has left."""
+    worked_on.mouse.move(2, 2)
+    if worked_on.get_by_label("Text", exact=True).input_value() != TEXT:
+        type_text(worked_on, TEXT, len(minilm.tokenize(TEXT)))
+    return worked_on
 
 
 def wait_for_map(page: Page, title: str | None = None) -> None:
@@ -78,35 +118,33 @@ def picker(page: Page, key: str) -> str:
     return page.locator(f".st-key-{key} input").input_value()
 
 
-def test_the_first_page_has_a_picture_and_no_default_is_in_its_address(explore: Open) -> None:
-    page = explore()
-    assert ready(page).startswith("6x12x")
-    assert "?" not in page.url
-    expect(page.get_by_text("What you see")).to_be_visible()
-    expect(page).to_have_title("Explore · tfmviz")
+def test_the_first_page_has_a_picture_and_no_default_is_in_its_address(first: Page) -> None:
+    assert ready(first).startswith("6x12x")
+    assert "?" not in first.url
+    expect(first.get_by_text("What you see")).to_be_visible()
+    expect(first).to_have_title("Explore · tfmviz")
 
 
-def test_a_link_opens_the_same_text_model_layer_and_head(explore: Open, smollm2: Model) -> None:
-    text = "Rivers & stones = 100% “old”?"
-    page = explore(f"?text={quote(text)}&model=smollm2&layer=4&head=2")
-    assert page.get_by_label("Text", exact=True).input_value() == text
-    assert (picker(page, "model"), picker(page, "layer"), picker(page, "head")) == ("smollm2", "4", "2")
-    expected = smollm2.trace(text)["self"].weights(4, 2).numpy()
-    drawn = drawn_weights(page)
+def test_a_link_opens_the_same_text_model_layer_and_head(linked: Page, smollm2: Model) -> None:
+    assert linked.get_by_label("Text", exact=True).input_value() == LINKED
+    assert (picker(linked, "model"), picker(linked, "layer"), picker(linked, "head")) == ("smollm2", "4", "2")
+    expected = smollm2.trace(LINKED)["self"].weights(4, 2).numpy()
+    drawn = drawn_weights(linked)
     past = np.tri(len(expected), dtype=bool)
     assert np.abs(drawn - expected)[past].max() < 1e-5
     assert (drawn[~past] == -1).all()
 
 
 def test_what_is_typed_goes_into_the_address_and_a_second_browser_sees_the_same(
-    explore: Open, visit: Open, minilm: Model
+    page: Page, explore: Open, minilm: Model
 ) -> None:
-    page = explore("?layer=3&head=4")
-    type_text(page, TEXT, len(minilm.tokenize(TEXT)))
-    page.wait_for_function("() => location.search.includes('cat')")
-    other = visit(page.url)
+    choose_head(page, 3, 4)
+    typed = "A dog sat beside the door."
+    type_text(page, typed, len(minilm.tokenize(typed)))
+    page.wait_for_function("() => /layer=3.*head=4/.test(location.search) && location.search.includes('door')")
+    other = explore(page.url.split("/")[-1])
     wait_for_map(other, "L3 H4")
-    assert other.get_by_label("Text", exact=True).input_value() == TEXT
+    assert other.get_by_label("Text", exact=True).input_value() == typed
     assert np.array_equal(drawn_weights(other), drawn_weights(page))
 
 
@@ -125,8 +163,16 @@ def click_head(page: Page, layer: int, head: int) -> None:
     raise AssertionError(f"L{layer} H{head} was not found under the pointer")
 
 
-def test_a_click_in_the_atlas_moves_map_pickers_and_address(explore: Open, minilm: Model) -> None:
-    page = explore(f"?text={quote(TEXT)}")
+def choose_head(page: Page, layer: int, head: int) -> None:
+    """See that a head is chosen, whichever was before."""
+    click_head(page, layer, head)
+    wait_for_map(page, f"L{layer} H{head}")
+    expect(page.locator(".st-key-layer input")).to_have_value(str(layer))
+    expect(page.locator(".st-key-head input")).to_have_value(str(head))
+    page.mouse.move(2, 2)
+
+
+def test_a_click_in_the_atlas_moves_map_pickers_and_address(page: Page, minilm: Model) -> None:
     click_head(page, 4, 9)
     wait_for_map(page, "L4 H9")
     assert np.abs(drawn_weights(page) - minilm.trace(TEXT)["self"].weights(4, 9).numpy()).max() < 1e-6
@@ -135,33 +181,32 @@ def test_a_click_in_the_atlas_moves_map_pickers_and_address(explore: Open, minil
     page.wait_for_function("() => location.search.includes('layer=4') && location.search.includes('head=9')")
 
 
-def test_a_picker_moves_the_ring_in_the_atlas(explore: Open) -> None:
-    page = explore(f"?text={quote(TEXT)}")
+def test_a_picker_moves_the_ring_in_the_atlas(page: Page) -> None:
     page.locator(".st-key-layer input").click()
     page.locator("[role=option]").get_by_text("5", exact=True).click()
     wait_for_map(page, "L5 ")
     expect(page.locator(".st-key-atlas .status")).to_contain_text("L5 ")
 
 
-def test_arrow_keys_and_enter_choose_a_head(explore: Open) -> None:
-    page = explore(f"?text={quote(TEXT)}&layer=1&head=1")
+def test_arrow_keys_and_enter_choose_a_head(page: Page) -> None:
+    choose_head(page, 1, 1)
     page.locator(".st-key-atlas [role=application]").focus()
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for_map(page, "L2 H2")
 
 
-def test_a_click_leaves_the_atlas_as_it_was_sent(explore: Open) -> None:
-    page = explore(f"?text={quote('many words ' * 50)}")
+def test_a_click_leaves_the_atlas_as_it_was_sent(page: Page, minilm: Model) -> None:
+    words = "many words " * 50
+    type_text(page, words, len(minilm.tokenize(words)))
     version = page.locator(".st-key-atlas [data-version]").get_attribute("data-version")
     click_head(page, 1, 2)
     wait_for_map(page, "L1 H2")
-    page.wait_for_function("() => location.search.includes('layer=1')")  # the page has been drawn again by now
+    page.wait_for_function("() => /layer=1.*head=2/.test(location.search)")  # the page has been drawn again by now
     assert page.locator(".st-key-atlas [data-version]").get_attribute("data-version") == version
 
 
-def test_an_error_keeps_the_text_and_the_last_picture(explore: Open, minilm: Model) -> None:
-    page = explore(f"?text={quote(TEXT)}")
+def test_an_error_keeps_the_text_and_the_last_picture(page: Page, minilm: Model) -> None:
     before = page.locator(".st-key-atlas [data-version]").get_attribute("data-version")
     box = page.get_by_label("Text", exact=True)
     long = "One more sentence about rivers and stones. " * 120
@@ -185,14 +230,15 @@ def test_nonsense_in_the_address_opens_the_page_and_is_answered(explore: Open) -
     assert "layer" not in page.url
 
 
-def test_two_browsers_on_two_texts_in_turns(explore: Open, minilm: Model) -> None:
-    pages = [explore("?layer=1&head=3"), explore("?layer=1&head=3")]
-    for turn in range(6):
+def test_two_browsers_on_two_texts_in_turns(page: Page, explore: Open, minilm: Model) -> None:
+    choose_head(page, 1, 3)
+    pages = [page, explore("?layer=1&head=3")]
+    for turn in range(3):
         for i, page in enumerate(pages):
             text = f"Page {i}" + " and on" * (turn + 1 + 12 * i)
             type_text(page, text, len(minilm.tokenize(text)))
     for i, page in enumerate(pages):
-        text = f"Page {i}" + " and on" * (6 + 12 * i)
+        text = f"Page {i}" + " and on" * (3 + 12 * i)
         assert np.abs(drawn_weights(page) - minilm.trace(text)["self"].weights(1, 3).numpy()).max() < 1e-6
 
 
@@ -209,10 +255,9 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(explore: Open, model: str) 
     assert too_wide == []
 
 
-def test_the_picture_is_above_the_fold_of_a_laptop(explore: Open) -> None:
-    page = explore()
-    atlas = page.locator(".st-key-atlas canvas").first.bounding_box()
-    chart = page.locator(".st-key-head_map .heatmaplayer image").bounding_box()
+def test_the_picture_is_above_the_fold_of_a_laptop(first: Page) -> None:
+    atlas = first.locator(".st-key-atlas canvas").first.bounding_box()
+    chart = first.locator(".st-key-head_map .heatmaplayer image").bounding_box()
     assert atlas is not None
     assert chart is not None
     assert atlas["y"] + atlas["height"] <= 900
@@ -222,36 +267,51 @@ def test_the_picture_is_above_the_fold_of_a_laptop(explore: Open) -> None:
 
 DEAF = """() => {
     // Whatever the page tells the server from now on stays untold, so Streamlit draws nothing again.
-    WebSocket.prototype.send = () => {};
+    window.untold = [];
+    window.tell = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (...words) { window.untold.push([this, words]); };
+}"""
+HEARING = """() => {
+    WebSocket.prototype.send = window.tell;
+    for (const [socket, words] of window.untold) socket.send(...words);
 }"""
 
 
-def test_a_chosen_head_is_on_screen_before_streamlit_has_drawn_the_page_again(explore: Open, minilm: Model) -> None:
-    page = explore()
-    type_text(page, TEXT, len(minilm.tokenize(TEXT)))
+@contextmanager
+def deaf(page: Page) -> Iterator[None]:
+    """The server hears of nothing until the block is over."""
     page.evaluate(DEAF)
-    click_head(page, 3, 5)
-    page.wait_for_function("""() => document.querySelector(".st-key-head_map .gtitle").textContent === "L3 H5" """)
+    try:
+        yield
+    finally:
+        page.evaluate(HEARING)
+
+
+def test_a_chosen_head_is_on_screen_before_streamlit_has_drawn_the_page_again(page: Page, minilm: Model) -> None:
+    choose_head(page, 1, 1)
+    with deaf(page):
+        click_head(page, 3, 5)
+        page.wait_for_function("""() => document.querySelector(".st-key-head_map .gtitle").textContent === "L3 H5" """)
+        assert picker(page, "head") == "1"
     weights = minilm.trace(TEXT)["self"].weights(3, 5).numpy()
     np.testing.assert_allclose(drawn_weights(page), weights, atol=1e-5)
     assert np.abs(shades(page, len(weights)) - weights).max() < 1 / 255
 
 
-def test_the_map_of_a_long_text_comes_ahead_of_the_page_too(explore: Open) -> None:
-    page = explore()
+def test_the_map_of_a_long_text_comes_ahead_of_the_page_too(page: Page) -> None:
     box = page.get_by_label("Text", exact=True)
     box.fill("one two three four five " * 30)
     box.press("Control+Enter")
     canvas = page.locator(".st-key-head_map [data-version]")
     expect(canvas).to_have_attribute("data-ready", "1x1x152", timeout=SLOW)
-    page.wait_for_timeout(1000)
+    page.wait_for_selector('[data-test-script-state="notRunning"]')
     before = canvas.get_attribute("data-version")
-    page.evaluate(DEAF)
-    click_head(page, 2, 4)
-    expect(canvas).not_to_have_attribute("data-version", before or "")
-    expect(page.locator(".st-key-head_map [role=application]")).to_have_attribute(
-        "aria-label", re.compile("Attention of L2 H4")
-    )
+    with deaf(page):
+        click_head(page, 2, 4)
+        expect(canvas).not_to_have_attribute("data-version", before or "")
+        expect(page.locator(".st-key-head_map [role=application]")).to_have_attribute(
+            "aria-label", re.compile("Attention of L2 H4")
+        )
 
 
 def shades(page: Page, n: int) -> np.ndarray:
@@ -274,11 +334,9 @@ def shades(page: Page, n: int) -> np.ndarray:
     return np.abs(colours[:, :, None] - scale).sum(-1).argmin(-1) / 255
 
 
-def test_typed_markup_is_text_on_the_map_and_nowhere_markup(explore: Open, smollm2: Model) -> None:
-    text = "</script><b>bold</b> <img src=x onerror=alert(1)> &amp; $x$"
-    page = explore(f"?model=smollm2&text={quote(text)}")
-    names = [token.text for token in smollm2.tokenize(text)]
-    ticks = page.locator(".st-key-head_map .ytick text").all_text_contents()
+def test_typed_markup_is_text_on_the_map_and_nowhere_markup(linked: Page, smollm2: Model) -> None:
+    names = [token.text for token in smollm2.tokenize(LINKED)]
+    ticks = linked.locator(".st-key-head_map .ytick text").all_text_contents()
     assert len(ticks) == len(names)
-    assert "".join(ticks).replace("␣", " ") == text
-    assert page.locator("img[src='x']").count() == page.locator(".st-key-head_map b").count() == 0
+    assert "".join(ticks).replace("␣", " ") == LINKED
+    assert linked.locator("img[src='x']").count() == linked.locator(".st-key-head_map b").count() == 0

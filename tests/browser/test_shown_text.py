@@ -15,18 +15,22 @@ HOSTILE = json.loads((SCRIPTS / "hostile.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.browser
 PLAIN = {"markdown": {"P", "BR"}, "code": {"P", "CODE"}, "error": {"P", "BR"}, "label": {"P", "BR"}, "html": {"P"}}
 
+# For each text and each way: the way, the words on the screen and the elements that they are made of.
+READ = """([count, ways]) => Array.from({ length: count }, (_, i) => ways.map((way) => {
+  const place = document.querySelector(`.st-key-${way}${i}`);
+  const inside = way === "html" ? "[data-testid=stHtml]" : "[data-testid=stMarkdownContainer]";
+  return [way, place.innerText, [...place.querySelectorAll(`${inside} *`)].map((node) => node.tagName)];
+}))"""
+
 
 def test_hostile_texts_are_only_text(serve, visit):
     """The page's own check also fails if any other host is asked for anything."""
     page = visit(serve(SCRIPTS / "display_script.py"))
     expect(page.get_by_text("all there")).to_be_visible(timeout=60_000)
-    for i, text in enumerate(HOSTILE):
-        for way, allowed in PLAIN.items():
-            place = page.locator(f".st-key-{way}{i}")
-            inside = "[data-testid=stHtml]" if way == "html" else "[data-testid=stMarkdownContainer]"
-            expect(place.locator(inside).first).not_to_have_text("")
-            tags = place.evaluate("(e, inside) => [...e.querySelectorAll(inside + ' *')].map(x => x.tagName)", inside)
-            shown = place.inner_text().replace(WORD_JOINER, "")
-            assert " ".join(shown.split()) == " ".join(text.split()), (way, text)
+    asked = [len(HOSTILE), list(PLAIN)]
+    page.wait_for_function(f"(asked) => ({READ})(asked).flat().every(([, , tags]) => tags.length)", arg=asked)
+    for text, ways in zip(HOSTILE, page.evaluate(READ, asked), strict=True):
+        for way, shown, tags in ways:
+            assert " ".join(shown.replace(WORD_JOINER, "").split()) == " ".join(text.split()), (way, text)
             assert tags, (way, text)
-            assert set(tags) <= allowed, (way, text)
+            assert set(tags) <= PLAIN[way], (way, text)

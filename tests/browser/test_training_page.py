@@ -25,16 +25,35 @@ LONG = "task=copy&width=16&n_layers=1&n_heads=2&warmup=5&steps=5000"
 Open = Callable[..., Page]
 
 
-@pytest.fixture
-def training(serve: Callable[[Path], str], visit: Open) -> Open:
+@pytest.fixture(scope="module")
+def training(serve: Callable[[Path], str], visit_once: Open) -> Open:
     """Open the page with this address, as a link from elsewhere in the app does, and wait for its picture."""
 
     def open_page(address: str = "", **options: Any) -> Page:
-        page = visit(serve(APP) + "/training?" + address, **options)
+        page = visit_once(serve(APP) + "/training?" + address, **options)
         wait_for_map(page)
         return page
 
     return open_page
+
+
+@pytest.fixture(scope="module")
+def large(training: Open) -> Page:
+    """A page on whose training nothing has been done, or all was thrown away."""
+    return training(LONG)
+
+
+@pytest.fixture(scope="module")
+def phone(training: Open) -> Page:
+    """A dark phone with a training of a second, which is watched on a word."""
+    return training(QUICK + "&watch=carrot&watch_target=carr", dark=True, width=390, height=844, touch=True)
+
+
+def finish(page: Page) -> None:
+    """See that the training of a second is over."""
+    if "Finished" not in bar(page):
+        press(page, "start")
+    expect(page.get_by_test_id("stProgress")).to_contain_text("Finished: step 20 of 20", timeout=SLOW)
 
 
 def wait_for_map(page: Page) -> None:
@@ -91,8 +110,8 @@ def serious(page: Page) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(training: Open) -> None:
-    page = training(LONG)
+def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(large: Page) -> None:
+    page = large
     assert curve(page) == []
     press(page, "start")
     wait_for_points(page, 2)
@@ -103,7 +122,7 @@ def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(training: Open) -
     expect(page.get_by_test_id("stProgress")).to_contain_text("Paused at step", timeout=SLOW)
     page.wait_for_timeout(1500)
     stopped = curve(page)
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(1500)
     assert curve(page) == stopped
     press(page, "resume")
     wait_for_points(page, len(stopped))
@@ -118,10 +137,28 @@ def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(training: Open) -
     )
 
 
-def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(training: Open) -> None:
-    page = training(QUICK + "&watch=carrot&watch_target=carr")
-    press(page, "start")
-    expect(page.get_by_test_id("stProgress")).to_contain_text("Finished: step 20 of 20", timeout=SLOW)
+def test_a_task_brings_its_own_text(large: Page) -> None:
+    page = large
+    page.locator(".st-key-task").get_by_role("radio", name="sort").click()
+    example = TASKS["sort"].example
+    expect(page.get_by_label("Text to read")).to_have_value(example.text, timeout=SLOW)
+    expect(page.get_by_label("Text to write")).to_have_value(example.target or "", timeout=SLOW)
+    assert page.evaluate("() => location.search.includes('task=sort')")
+
+
+def test_axe_finds_nothing_serious_and_a_phone_has_room(phone: Page) -> None:
+    page = phone
+    assert page.get_by_test_id("stMain").evaluate("(node) => node.scrollWidth") <= 390
+    assert serious(page) == []
+    finish(page)
+    expect(page.get_by_text("Your models.")).to_be_visible(timeout=SLOW)
+    page.wait_for_selector('[data-test-script-state="notRunning"]')
+    assert serious(page) == []
+
+
+def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(phone: Page) -> None:
+    page = phone
+    finish(page)
     page.get_by_role("link", name="in Explore").click()
     page.wait_for_function("() => location.pathname === '/' && document.title.startsWith('Explore')", timeout=SLOW)
     wait_for_map(page)
@@ -137,23 +174,3 @@ def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(traini
         timeout=SLOW,
     )
     assert np.abs(drawn_weights(page) - expected).max() < 1e-4
-
-
-def test_a_task_brings_its_own_text(training: Open) -> None:
-    page = training()
-    page.locator(".st-key-task").get_by_role("radio", name="sort").click()
-    example = TASKS["sort"].example
-    expect(page.get_by_label("Text to read")).to_have_value(example.text, timeout=SLOW)
-    expect(page.get_by_label("Text to write")).to_have_value(example.target or "", timeout=SLOW)
-    assert page.evaluate("() => location.search.includes('task=sort')")
-
-
-def test_axe_finds_nothing_serious_and_a_phone_has_room(training: Open) -> None:
-    page = training(QUICK, dark=True, width=390, height=844, touch=True)
-    assert page.get_by_test_id("stMain").evaluate("(node) => node.scrollWidth") <= 390
-    assert serious(page) == []
-    press(page, "start")
-    expect(page.get_by_test_id("stProgress")).to_contain_text("Finished", timeout=SLOW)
-    expect(page.get_by_text("Your models.")).to_be_visible(timeout=SLOW)
-    page.wait_for_timeout(800)
-    assert serious(page) == []

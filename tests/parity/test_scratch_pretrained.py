@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 
 import tfmviz
 from tfmviz.nn import generate
@@ -36,6 +37,7 @@ TEXTS = (
     "The quick brown fox jumps over the lazy dog. " * 9,
 )
 N_NEW = 30
+TOGETHER = 5  # texts that transformers continues at once
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,27 @@ def eager(model: Any) -> Iterator[Any]:
 
 def ids(model: Any, text: str) -> torch.Tensor:
     return torch.tensor([[token.id for token in model.tokenize(text)]])
+
+
+@pytest.fixture(scope="module")
+def continued(smollm2: Any) -> dict[str, torch.Tensor]:
+    """Each text and the 30 tokens that transformers adds to it, shape (1, n + 30).
+
+    A few texts of about the same length at once, filled up on the left: one token takes as long as one each.
+    """
+    module, found = smollm2._module, {}
+    by_length = sorted(TEXTS, key=lambda text: ids(smollm2, text).shape[1])
+    for at in range(0, len(TEXTS), TOGETHER):
+        texts = by_length[at : at + TOGETHER]
+        prompts = [ids(smollm2, text)[0] for text in texts]
+        longest = max(map(len, prompts))
+        filled = torch.stack([functional.pad(prompt, (longest - len(prompt), 0)) for prompt in prompts])
+        real = torch.stack([torch.arange(longest) >= longest - len(prompt) for prompt in prompts]).long()
+        options = {"max_new_tokens": N_NEW, "do_sample": False, "eos_token_id": -1, "pad_token_id": 0}
+        written = module.generate(filled, attention_mask=real, **options)
+        for text, prompt, row in zip(texts, prompts, written, strict=True):
+            found[text] = row[longest - len(prompt) :][None]
+    return found
 
 
 def test_there_are_twenty_texts() -> None:
@@ -97,25 +120,29 @@ def test_minilm_attention_weights(minilm: Any, ours_minilm: Any, text: str) -> N
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_smollm2_logits_and_greedy_continuation(smollm2: Any, ours_smollm2: Any, text: str) -> None:
-    prompt = ids(smollm2, text)
-    written = generate(ours_smollm2.module, prompt, N_NEW, temperature=0)
+def test_smollm2_logits_and_greedy_continuation(
+    smollm2: Any, ours_smollm2: Any, continued: dict[str, torch.Tensor], text: str
+) -> None:
+    written = continued[text]
     with torch.no_grad():
         theirs = smollm2._module(written).logits[0]
         ours = ours_smollm2.module(written)[0]
     torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=0)
-    # Each token that we wrote is the one that transformers finds likeliest after all before it: its own greedy
+    # Each token that transformers wrote is the one that we find likeliest after all before it: our own greedy
     # continuation is the same, token by token.
-    n = prompt.shape[1]
-    assert theirs[n - 1 : -1].argmax(-1).tolist() == written[0, n:].tolist()
+    n = written.shape[1] - N_NEW
+    assert written[0, :n].tolist() == ids(smollm2, text)[0].tolist()
+    assert ours[n - 1 : -1].argmax(-1).tolist() == written[0, n:].tolist()
     last = n - 1
     assert ours[last].topk(10).indices.tolist() == theirs[last].topk(10).indices.tolist()
 
 
-def test_smollm2_greedy_is_what_transformers_generates(smollm2: Any, ours_smollm2: Any) -> None:
-    prompt = ids(smollm2, TEXTS[0])
-    expected = smollm2._module.generate(prompt, max_new_tokens=N_NEW, do_sample=False, eos_token_id=-1)
-    assert generate(ours_smollm2.module, prompt, N_NEW, temperature=0).tolist() == expected.tolist()
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[11]])
+def test_smollm2_writes_token_by_token_what_transformers_writes(
+    smollm2: Any, ours_smollm2: Any, continued: dict[str, torch.Tensor], text: str
+) -> None:
+    written = generate(ours_smollm2.module, ids(smollm2, text), N_NEW, temperature=0)
+    assert written.tolist() == continued[text].tolist()
 
 
 def test_smollm2_next_tokens(smollm2: Any, ours_smollm2: Any) -> None:

@@ -188,6 +188,9 @@ def answer(task: Task) -> dict[str, Any]:
     except Exception as error:  # whatever it is, whoever asked must hear of it
         # on the CPU torch says that memory ran out with a plain RuntimeError
         return {"error": "memory" if "allocate memory" in str(error) else str(error)[:300]}
+    finally:
+        if str(task["device"]).startswith("cuda"):  # what torch keeps for itself is not free to whoever asks the card
+            torch.cuda.empty_cache()
 
 
 def _forked(task: Task) -> dict[str, Any]:

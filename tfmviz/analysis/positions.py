@@ -1,8 +1,8 @@
 """How order gets into a model: the numbers behind every scheme, for any size and for the model that is loaded.
 
-`encoding`, `dots_by_distance`: sinusoids. `turns`, `score_by_distance`, `trained_range`: rotary pairs and their scaled
-variants. `alibi`, `buckets`: biases. `learned`, `similarity`: tables of a loaded model. `order`, `extrapolation`: what
-the schemes do to a text, and beyond the length that they were trained for. Shapes: n positions, d width, h heads.
+`encoding`, `dots_by_distance`: sinusoids. `turns`, `score_by_distance`: rotary pairs and their scaled variants.
+`alibi`, `buckets`: biases. `learned`, `similarity`: tables of a loaded model. `order`, `extrapolation`: what the
+schemes do to a text, and beyond the length that they were trained for. Shapes: n positions, d width, h heads.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ def wavelengths(d_model: int, base: float = 10_000.0) -> Float[Tensor, " pairs"]
 def dots_by_distance(table: Float[Tensor, "n d"], at: int = 0) -> Float[Tensor, " n"]:
     """Dot product of the encoding at one position with that of every other, over its product with itself.
 
-    For sinusoids of even width it depends on the distance alone: sin a sin b + cos a cos b = cos(a - b).
+    For sinusoids of even width it depends on the distance alone: sin a sin b + cos a cos b = cos(a - b). In one
+    dimension position 0 is sin 0: its products are 0, and so are their shares.
 
     Args:
         table: encodings.
         at: the position that is compared with all.
     """
-    return table @ table[at] / table[at].square().sum()
+    return table @ table[at] / table[at].square().sum().clamp(min=torch.finfo(table.dtype).tiny)
 
 
 def similarity(table: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:

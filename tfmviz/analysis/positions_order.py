@@ -88,7 +88,7 @@ def order(tokens: Sequence[Token], seed: int = 0) -> tuple[SchemeOnText, ...]:
             part="pair" if last.segment else "text",
             together=any(token.segment for token in tokens),
         )
-    ids = torch.tensor([token.id for token in tokens]) % VOCABULARY
+    ids = torch.tensor([token.id for token in tokens])
     shuffled = torch.randperm(len(ids), generator=torch.Generator().manual_seed(seed))
     return tuple(_measured(scheme, ids, shuffled, seed) for scheme in SCHEMES)
 
@@ -96,8 +96,8 @@ def order(tokens: Sequence[Token], seed: int = 0) -> tuple[SchemeOnText, ...]:
 def _measured(scheme: Position, ids: Int[Tensor, " n"], shuffled: Int[Tensor, " n"], seed: int) -> SchemeOnText:
     model, recording = small_model(scheme, seed), Recording()
     with torch.inference_mode():
-        plain = model.hidden(ids[None], recording=recording)[0]
-        moved = model.hidden(ids[shuffled][None])[0]
+        plain = model.hidden(ids[None] % VOCABULARY, recording=recording)[0]
+        moved = model.hidden(ids[shuffled][None] % VOCABULARY)[0]
         last = recording.attention[-1]
         stages = attention_stages(last.query, last.key, last.value, last.scoring)
     size = float(plain.abs().max())

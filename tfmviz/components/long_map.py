@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -11,6 +13,7 @@ from tfmviz.charts.map_cells import row_steps
 from tfmviz.components.bundle import script, styles
 from tfmviz.components.payload import pack
 from tfmviz.components.token_map import MAX_HEIGHT, map_header, mask
+from tfmviz.text import Token
 
 # Rows and columns of the pieces that the browser asks for and forgets again; see assets/components/long_map_tiles.js.
 TILE = 128
@@ -93,8 +96,27 @@ def message(
         "tile": TILE,
         "most_tiles": MOST_TILES,
         "most_cells": MOST_CELLS,
+        "texts": {"query": searched(view.query_tokens), "key": header["keys"] and searched(view.key_tokens)},
     }
     return pack(header, **arrays)
+
+
+def searched(tokens: Sequence[Token]) -> list[str]:
+    """What a search reads of each token; joined, it is the text as it was typed, whatever its tokens are.
+
+    Further pieces of one character add nothing, and a blank stands where no token covers what was typed.
+    """
+    out, segment, end = [], 0, 0
+    for token in tokens:
+        if token.is_special:
+            out.append(token.text)
+            continue
+        if token.segment != segment:
+            segment, end = token.segment, 0
+        gap = " " if 0 < end < token.start else ""
+        out.append(gap + token.text[max(end - token.start, 0) :])
+        end = max(end, token.end)
+    return out
 
 
 def cells_message(found: Rectangle, *, row_scaled: bool = False) -> bytes:

@@ -96,11 +96,14 @@ def head(request: Request) -> Response:
         request.path_params["ticket"],
         HeadChoice(layer=request.path_params["layer"], head=request.path_params["head"]),
     )
-    return _answer(ticket, lambda shown, traced: _map_message(traced, shown, choice, f"{HEADS}/{ticket}"))
+    return _answer(ticket, cache.kept, lambda shown, traced: _map_message(traced, shown, choice, f"{HEADS}/{ticket}"))
 
 
 def cells(request: Request) -> Response:
-    """Answer with exact cells of a long text's map, :func:`tfmviz.components.long_map.cells_message`; 404 likewise."""
+    """Answer with exact cells of a long text's map, :func:`tfmviz.components.long_map.cells_message`; 404 likewise.
+
+    A trace that had to give way to other visitors' is made again: whoever only zooms starts no rerun that would.
+    """
     asked = request.path_params
     found = _CELLS.fullmatch("/".join(asked[name] for name in ("layer", "head", "rows", "cols")))
     if found is None:
@@ -108,16 +111,21 @@ def cells(request: Request) -> Response:
     layer, head, *span = found.groups()
     choice = HeadChoice(**{name: None if at == MEAN else int(at) for name, at in (("layer", layer), ("head", head))})
     rows, cols = slice(int(span[0]), int(span[1])), slice(int(span[2]), int(span[3]))
-    return _answer(asked["ticket"], lambda shown, traced: _cells_message(traced, shown, choice, rows, cols))
+    return _answer(
+        asked["ticket"], cache.traced, lambda shown, traced: _cells_message(traced, shown, choice, rows, cols)
+    )
 
 
-def _answer(ticket: str, make: Callable[[Shown, cache.Traced], bytes]) -> Response:
+def _answer(
+    ticket: str, find: Callable[[TraceRequest], cache.Traced | None], make: Callable[[Shown, cache.Traced], bytes]
+) -> Response:
     with _lock:
         shown = _tickets.get(ticket)
-    traced = cache.kept(shown.request) if shown else None
-    if shown is None or traced is None:
+    if shown is None:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     try:
+        if (traced := find(shown.request)) is None:
+            return Response(status_code=HTTPStatus.NOT_FOUND)
         body = make(shown, traced)
     except TfmvizError:  # a layer without attention, or a head or a cell that is not there: the page says so
         return Response(status_code=HTTPStatus.NOT_FOUND)

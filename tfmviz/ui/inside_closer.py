@@ -97,7 +97,7 @@ def _value_weighted(view: InsideView) -> None:
     from tfmviz.analysis.inside import value_weighted
 
     try:
-        lengths = view.cut(value_weighted(view.inside, view.place.head, view.found))
+        lengths = value_weighted(view.inside, view.place.head, view.found)
     except NoAttention as error:
         st.info(str(error), icon=":material/block:")
         return
@@ -105,9 +105,9 @@ def _value_weighted(view: InsideView) -> None:
         "**What each key brings**: the length of weight × value through the head's slice of $W_O$. A large weight on a "
         "short value is little."
     )
-    _map(lengths, view, "length", unsigned=True)
-    weights = view.cut(view.found.weights)
-    st.markdown(agreement(weights, lengths, view.visible))
+    _map(view.cut(lengths), view, "length", unsigned=True)
+    # over all keys: in a long text the largest weight may lie outside of the picture
+    st.markdown(agreement(view.found.weights.numpy(), lengths.numpy(), view.found.visible.numpy()))
 
 
 def agreement(weights: np.ndarray, lengths: np.ndarray, visible: np.ndarray) -> str:

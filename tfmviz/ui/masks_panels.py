@@ -65,6 +65,7 @@ def side_by_side(request: TraceRequest, model: Model, line: loading.Line) -> Non
         choice = pickers.head_choice(trace[name], request.model.name, notes)
         window = pickers.window(trace[name], "all", notes)
     notes.say(notices)
+    whole = options.whole and len(trace[name].query_tokens) <= WHOLE_UP_TO
     stacks = _stacks(padded, model, trace, name, options, line)
     try:
         views = {
@@ -73,8 +74,9 @@ def side_by_side(request: TraceRequest, model: Model, line: loading.Line) -> Non
     except NoAttention as error:
         st.info(display.markdown(str(error)), icon=":material/block:")
         return
-    line.say(masks_words.line(model, choice, options.whole))
-    _panels(views, options.show, masks_words.seen(views, choice, options))
+    line.say(masks_words.line(model, choice, whole))
+    padding = masks_words.padded(trace[name], options.pads)
+    _panels(views, options.show, masks_words.seen(views, choice, options.show, padding))
     _closely(views, choice)
 
 
@@ -99,7 +101,9 @@ def _options(model: Model, notes: Notes) -> Options:
         window = st.slider("Sliding window, tokens", 1, WIDEST, WINDOW, key="window", bind="query-params")
         prefix = st.slider("Prefix, tokens", 0, WIDEST, PREFIX, key="prefix", bind="query-params")
         pads = st.slider("Padding, tokens", 0, MOST_PADS, PADS, key="pads", bind="query-params")
-        side = st.segmented_control("Padding on the", SIDES, default="right", key="side", bind="query-params")
+        side = st.segmented_control(
+            "Padding on the", SIDES, default="right", key="side", bind="query-params", required=True
+        )
     return Options(
         show=show if show in SHOWS else "weights",
         whole=bool(whole),
@@ -207,11 +211,11 @@ def this_model(request: TraceRequest, model: Model, line: loading.Line) -> None:
     name = stack_name(trace, notes)
     notes.say(notices)
     stack = trace[name]
-    found = applied(stack)
+    found, n_tokens = applied(stack), len(stack.query_tokens)
     line.say(
-        f"The masks that **{display.markdown(model.name)}** applied in this pass over {len(trace.tokens):,} tokens, "
+        f"The masks that **{display.markdown(model.name)}** applied in this pass over {n_tokens:,} tokens, "
         "read from what each layer let through and not from its configuration."
-        + (f" The pictures show its first {LONGEST_VIEW:,} tokens." if len(trace.tokens) > LONGEST_VIEW else "")
+        + (f" The pictures show its first {LONGEST_VIEW:,} tokens." if n_tokens > LONGEST_VIEW else "")
     )
     places = st.columns(max(3, min(len(found), 4)), gap="medium")
     for index, one in enumerate(found):

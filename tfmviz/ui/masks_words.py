@@ -12,9 +12,9 @@ from tfmviz.ui.requests import HeadChoice
 
 if TYPE_CHECKING:
     from tfmviz.analysis.masks import AppliedMask, Leakage, PaddingEffect
+    from tfmviz.charts.mask_panels import Show
     from tfmviz.models import Model
     from tfmviz.trace import AttentionStack
-    from tfmviz.ui.masks_panels import Options
 
 OWN = "own"
 
@@ -51,29 +51,36 @@ def moved_share(view: HeadView, own: HeadView) -> float:
     return difference(view.weights[real], own.weights[real])
 
 
-def seen(views: Mapping[str, HeadView], choice: HeadChoice, options: Options) -> str:
-    """*What you see* and *Try* for the side-by-side view, as Markdown."""
+def seen(views: Mapping[str, HeadView], choice: HeadChoice, show: Show, padding: str) -> str:
+    """*What you see* and *Try* for the side-by-side view, as Markdown; ``padding`` is what :func:`padded` says."""
     own = views[OWN]
     moved = {pattern: moved_share(view, own) for pattern, view in views.items() if pattern != OWN}
     most = max(moved, key=lambda pattern: moved[pattern])
     same = [pattern for pattern, share in moved.items() if share < 5e-5]
-    said = (
-        f"**What you see** {choice.name}: the {most} mask moves most, {percent(moved[most])} of the attention. "
-        + (f"{listed(same)} {'change' if len(same) > 1 else 'changes'} nothing here. " if same else "")
-        + _pads(own)
-        + "Hatched cells may not be looked at."
-    )
+    what = f"the {most} mask moves most, {percent(moved[most])} of the attention. "
+    if len(same) == len(moved):
+        what = "none of these masks moves any attention. "
+    elif same:
+        what += f"{listed(same)} {'change' if len(same) > 1 else 'changes'} nothing here. "
+    said = f"**What you see** {choice.name}: {what}{padding}Hatched cells may not be looked at."
     tries = {
         "allowed": "Show *weights*: what was taken from hidden cells goes to those that remain.",
         "weights": "Show *difference*: orange gained, blue lost.",
         "difference": "Open *Sizes* and widen the window until nothing is blue.",
     }
-    return f"{said}\n\n**Try** {tries[options.show]}"
+    return f"{said}\n\n**Try** {tries[show]}"
 
 
-def _pads(own: HeadView) -> str:
-    pads = sum(token.is_padding for token in own.key_tokens)
-    return f"{pads} padding tokens were added. " if pads else ""
+def padded(stack: AttentionStack, asked: int) -> str:
+    """How much padding a stack's text got of what was asked for; nothing where none was."""
+    pads = sum(token.is_padding for token in stack.key_tokens)
+    if pads < asked and stack.name == "decoder":
+        return "Padding is added to the encoder's text alone. "
+    if not pads and asked:
+        return "There is no room for padding: the text is as long as the model takes. "
+    if pads < asked:
+        return f"There is room for {pads} padding {'tokens' if pads > 1 else 'token'} and no more. "
+    return f"{pads} padding {'tokens were' if pads > 1 else 'token was'} added. " if pads else ""
 
 
 def layers(numbers: Sequence[int]) -> str:

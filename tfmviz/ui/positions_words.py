@@ -19,7 +19,11 @@ _EXPLAINED = {
 
 def sinusoids(dots: Tensor, waves: Tensor, length: int) -> str:
     """*What you see* and *Try* for the sinusoids, as Markdown."""
-    near = f" One position apart, {float(dots[1]):.2f} of the dot product is left." if len(dots) > 1 else ""
+    near = ""
+    if float(dots[0]) == 0:
+        near = " Position 0 is sin 0 alone: every dot product with it is 0."
+    elif len(dots) > 1:
+        near = f" One position apart, {float(dots[1]):.2f} of the dot product is left."
     turned = int((waves <= length).sum())
     return (
         f"**What you see** {len(waves)} pairs of waves, from {float(waves[0]):.2g} to {float(waves[-1]):.2g} positions "
@@ -31,22 +35,26 @@ def sinusoids(dots: Tensor, waves: Tensor, length: int) -> str:
 def rotary(plain: Turns, factor: float) -> str:
     """*What you see* and *Try* for rotary positions, as Markdown."""
     n = len(plain.radians)
+    slower = f"The scaled variants slow them for texts {factor:g} times as long."
+    if factor == 1:
+        slower = "By a factor of 1 the scaled variants are the plain one."
     return (
         f"**What you see** Pair 0 turns by {float(plain.radians[0]):.2g} radians a position, the last one by "
         f"{float(plain.radians[-1]):.2g}. {plain.unseen} of {n} pairs do not come round once in "
-        f"{plain.trained_length:,} positions: past that length they stand where they never stood in training. The "
-        f"scaled variants slow them for texts {factor:g} times as long.\n\n"
-        "**Try** A base of 500 000 (Llama 3): how many pairs never come round?"
+        f"{plain.trained_length:,} positions: past that length they stand where they never stood in training. "
+        f"{slower}\n\n"
+        "**Try** A base of 500,000 (Llama 3): how many pairs never come round?"
     )
 
 
 def biases(slopes: Tensor, bucket: Tensor, length: int) -> str:
     """*What you see* and *Try* for biases, as Markdown."""
     used = len(bucket.unique())
+    others = f" and {float(slopes[-1]):.2g} off the last head's: some heads look near, some far"
     return (
-        f"**What you see** ALiBi takes {float(slopes[0]):.2g} off head 0's score for every token of distance and "
-        f"{float(slopes[-1]):.2g} off the last head's: some heads look near, some far. T5 puts {2 * length - 1:,} "
-        f"distances into {used} buckets, one each when near, ever wider ones when far.\n\n"
+        f"**What you see** ALiBi takes {float(slopes[0]):.2g} off head 0's score for every token of distance"
+        f"{others if len(slopes) > 1 else ''}. T5 puts {2 * length - 1:,} distances into {used} buckets, one each when "
+        "near, ever wider ones when far.\n\n"
         "**Try** More positions: beyond the largest distance all share the last bucket."
     )
 

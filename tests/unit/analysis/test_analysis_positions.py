@@ -9,7 +9,7 @@ import torch
 
 import tfmviz
 from tfmviz.analysis import positions
-from tfmviz.analysis.positions_order import small_model
+from tfmviz.analysis.positions_order import VOCABULARY, small_model
 from tfmviz.errors import ConfigError, TextTooLong
 from tfmviz.models import Model
 from tfmviz.text import Token
@@ -155,6 +155,11 @@ def test_one_token_has_no_order_to_lose() -> None:
     for one in positions.order(_tokens("a")):
         assert one.error == 0
         assert one.same_token is None
+
+
+def test_tokens_that_share_a_row_of_the_small_vocabulary_are_not_taken_for_equal() -> None:
+    tokens = tuple(Token(id=7 + i * VOCABULARY, text=f"t{i}", start=i, end=i + 1) for i in range(3))
+    assert all(one.same_token is None for one in positions.order(tokens))
 
 
 def test_a_text_beyond_the_small_model_says_so() -> None:

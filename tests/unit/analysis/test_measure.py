@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -20,8 +21,16 @@ POWERS = {"materialised": (1.9, 2.1), "chunked": (0.9, 1.1), "fused": (0.9, 1.1)
 
 
 @pytest.fixture(scope="module")
-def points() -> list[Point]:
-    return list(measure(CALL, device="cpu", lengths=(1_024, 2_048, 4_096), budget_s=600, limit=4 * 10**9))
+def worker() -> Iterator[Worker]:
+    """One process for all, which has imported torch already; each point has a child of it."""
+    with Worker("cpu") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def points(worker: Worker) -> list[Point]:
+    lengths = (1_024, 2_048, 4_096)
+    return list(measure(CALL, device="cpu", lengths=lengths, budget_s=600, limit=4 * 10**9, worker=worker))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -50,14 +59,16 @@ def test_the_prediction_is_within_a_tenth(points: list[Point], form: str, n: int
     ],
     ids=["shared keys, causal", "backward", "bfloat16"],
 )
-def test_so_it_is_for_other_calls(call: AttentionCall, forms: tuple[AttentionForm, ...]) -> None:
-    for point in measure(call, device="cpu", forms=forms, lengths=(2_048,), budget_s=600, limit=4 * 10**9):
+def test_so_it_is_for_other_calls(worker: Worker, call: AttentionCall, forms: tuple[AttentionForm, ...]) -> None:
+    limit = 4 * 10**9
+    for point in measure(call, device="cpu", forms=forms, lengths=(2_048,), budget_s=600, limit=limit, worker=worker):
         assert point.peak is not None, point
         assert point.predicted == pytest.approx(point.peak, rel=0.1), point
 
 
-def test_what_would_not_fit_is_told_and_not_tried() -> None:
-    settled = list(measure(CALL, device="cpu", forms=("materialised",), lengths=(64, 128, 65_536), limit=10**8))
+def test_what_would_not_fit_is_told_and_not_tried(worker: Worker) -> None:
+    lengths = (64, 128, 65_536)
+    settled = list(measure(CALL, device="cpu", forms=("materialised",), lengths=lengths, limit=10**8, worker=worker))
     assert [p.outcome for p in settled] == ["measured", "measured", "would not fit"]
     assert settled[-1].predicted > 5 * 4 * 65_536**2 * 4
     assert settled[-1].peak is None
@@ -75,10 +86,9 @@ def test_an_unknown_device_is_refused() -> None:
         next(measure(CALL, device="cuda:77", lengths=(64,)))
 
 
-def test_a_call_that_fails_says_why_and_not_that_memory_ran_out() -> None:
-    with Worker("cpu") as worker:
-        assert "no such form" in worker.ask(CALL, "no such form", 64)["error"]  # type: ignore[arg-type]
-        assert worker.ask(CALL, "fused", 64)["seconds"] > 0
+def test_a_call_that_fails_says_why_and_not_that_memory_ran_out(worker: Worker) -> None:
+    assert "no such form" in worker.ask(CALL, "no such form", 64)["error"]  # type: ignore[arg-type]
+    assert worker.ask(CALL, "fused", 64)["seconds"] > 0
 
 
 def test_closing_ends_a_call_in_its_middle_and_every_process() -> None:

@@ -150,10 +150,12 @@ def test_cells_that_are_not_there_are_not_found(client: TestClient, path: str) -
     assert client.get("/" + path.format(where=where)).status_code == 404
 
 
-def test_cells_of_a_trace_that_was_forgotten_are_not_found(client: TestClient) -> None:
+def test_cells_come_though_their_trace_gave_way_to_those_of_other_visitors(client: TestClient, model: Model) -> None:
     where = head_feed.address(shown(LONG))
-    assert client.get(f"/{where}/0/0/0-64/0-64").status_code == 404
     assert cache.kept(shown(LONG).request) is None
+    _, arrays = unpack(client.get(f"/{where}/1/2/600-664/500-620").content)
+    weights = model.trace(LONG)["self"].weights(1, 2).numpy()
+    np.testing.assert_allclose(arrays["weights"], weights[600:664, 500:620], atol=1e-6)
 
 
 def test_no_more_cells_are_given_at_once_than_a_screen_has(client: TestClient) -> None:
