@@ -60,7 +60,7 @@ FULL = Sizes(
     tokens=512,
     rounds=15,
     lengths=tuple(1024 << i for i in range(6)),
-    budget_s=25,
+    budget_s=20,
     dtypes=("float32", "bfloat16"),
     kv_heads=(8, 2),
 )
