@@ -104,13 +104,17 @@ def untrained(architecture: Literal["encoder", "decoder", "encoder-decoder"], se
 
 
 def _before(config: TransformerConfig, n: int) -> tuple[Part, ...]:
-    position = {"none": "no position", "rotary": "position by rotation", "alibi": "position as bias"}
-    how = position.get(config.position, f"{config.position} position")
-    added = Part(
-        kind="embedding", title="Embedding", shape=(n, config.d_model), note=f"{config.vocab_size:,} entries; {how}"
+    added = config.position in ("sinusoidal", "learned")  # a vector, where the others act inside attention
+    acts = {"none": "no position", "rotary": "position by rotation", "alibi": "position as bias"}
+    how = config.position if added else acts.get(config.position, f"{config.position} position")
+    embedding = Part(
+        kind="embedding",
+        title="Embedding + position" if added else "Embedding",
+        shape=(n, config.d_model),
+        note=f"{config.vocab_size:,} entries; {how}",
     )
     norm = (Part(kind="norm", title="Norm", shape=(n, config.d_model)),) if config.embedding_norm else ()
-    return (Part(kind="tokens", title="Tokens", shape=(n,)), added, *norm)
+    return (Part(kind="tokens", title="Tokens", shape=(n,)), embedding, *norm)
 
 
 def _block(config: TransformerConfig, n: int, n_memory: int, *, has_memory: bool) -> tuple[Part, ...]:
