@@ -109,7 +109,9 @@ class NotEnoughMemory(TfmvizError):
         available: bytes that are free on the device.
     """
 
-    def __init__(self, needed: int, available: int, *, what: str) -> None:
+    def __init__(
+        self, needed: int, available: int, *, what: str, do: str = "Use a shorter text or a smaller model."
+    ) -> None:
         self.needed = needed
         self.available = available
         foreseen, free = f"{needed / 1e9:.2g} GB", f"{available / 1e9:.2g} GB"
@@ -118,7 +120,7 @@ class NotEnoughMemory(TfmvizError):
             if needed > available
             else f"ran out of memory, though only about {foreseen} were foreseen and {free} are free now"
         )
-        super().__init__(f"{what} {said}. Use a shorter text or a smaller model.")
+        super().__init__(f"{what} {said}. {do}")
 
 
 class NoAttention(TfmvizError):

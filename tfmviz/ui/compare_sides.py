@@ -200,7 +200,8 @@ def guard(requests: dict[Letter, SideRequest], place: DeltaGenerator) -> dict[Le
             else f"{letter} {display.markdown(model.name)} an unknown amount"
         )
         if size and size > left:
-            refused[letter] = NotEnoughMemory(size, left, what=f"Loading {model.name} beside the other model")
+            what = f"Loading {model.name} beside the other model"
+            refused[letter] = NotEnoughMemory(size, left, what=what, do="Choose a smaller model.")
         else:
             left -= size or 0
     place.caption(f"To be loaded: {', '.join(said)}; {bytes_text(free)} of memory are free.")
