@@ -285,6 +285,15 @@ def test_a_file_that_is_no_text_leaves_the_box_as_it_was(filing: Page, tmp_path:
     assert filing.get_by_label("Text", exact=True).input_value() == before != ""
 
 
+def test_a_shorter_text_s_map_takes_the_place_of_the_long_one_s_and_back(filing: Page, tmp_path: Path) -> None:
+    for length in (600, 300, 550):
+        (tmp_path / f"{length}.txt").write_text(TEXT[:length])
+        bring(filing, tmp_path / f"{length}.txt")
+        found = view(filing).get_by_role("application")
+        expect(found.last).to_have_attribute("aria-label", re.compile(f": {length + 1} queries"), timeout=SLOW)
+        expect(found).to_have_count(1)
+
+
 def test_a_text_file_becomes_the_text_of_every_page(filing: Page, tmp_path: Path) -> None:
     (tmp_path / "river.txt").write_bytes(TEXT.encode("utf-16"))
     bring(filing, tmp_path / "river.txt")
