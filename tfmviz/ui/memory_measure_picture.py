@@ -31,9 +31,9 @@ def memory_growths(asked: Asked, points: Sequence[Point], free: int) -> list[Gro
         dots = peaks(points, form)
         law = memory_law(points, form)
         refused = {p.n: float(p.predicted) for p in points if p.form == form and p.outcome == "would not fit"}
-        predicted = {p.n: float(p.predicted) for p in points if p.form == form} or {
-            n: float(peak_bytes(form, n, asked.call)) for n in asked.lengths
-        }
+        # the formula reaches to the right end from the beginning: dots grow into it, and the axis stays
+        predicted = {n: float(peak_bytes(form, n, asked.call)) for n in asked.lengths}
+        predicted |= {p.n: float(p.predicted) for p in points if p.form == form}
         # two lengths beyond what fits tell the story; the rest would squeeze the measured points into a corner
         beyond = [n for n, size in predicted.items() if size > free][:2]
         line = {n: size for n, size in predicted.items() if not beyond or n <= beyond[-1]}

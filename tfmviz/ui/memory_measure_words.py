@@ -77,7 +77,8 @@ def seen(asked: Asked, points: Sequence[Point], free: int) -> str:
         if not asked.call.is_shared
         else "Switch *Backward* on: gradients need the matrix again."
     )
-    return f"**What you see** {' '.join(filter(None, parts))}\n\n**Try** {tries}"
+    first = f"The first dots. From {FROM:,} tokens on, a power says how memory grows."
+    return f"**What you see** {' '.join(filter(None, parts)) or first}\n\n**Try** {tries}"
 
 
 def error_of(point: Point) -> float:

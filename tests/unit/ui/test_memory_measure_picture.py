@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from tfmviz.analysis.measure_pace import Point
-from tfmviz.analysis.memory_peak import AttentionCall
+from tfmviz.analysis.memory_peak import AttentionCall, peak_bytes
 from tfmviz.ui.live_run import LiveRun
 from tfmviz.ui.memory_measure_picture import memory_growths, time_growths
 from tfmviz.ui.memory_measure_run import Asked, Measurement
@@ -36,7 +36,19 @@ FREE = 5 * 10**9
 def test_dots_are_what_was_measured_and_the_line_is_the_formula() -> None:
     matrix = memory_growths(ASKED, MATRIX, FREE)[0]
     assert matrix.dots == {p.n: p.peak for p in MATRIX}
-    assert matrix.line == {p.n: p.predicted for p in MATRIX}
+    assert {p.n: matrix.line[p.n] for p in MATRIX} == {p.n: p.predicted for p in MATRIX}
+
+
+def test_the_formula_is_drawn_beyond_what_was_measured_so_far() -> None:
+    matrix, chunked, _ = memory_growths(ASKED, MATRIX[:1], FREE)
+    assert list(matrix.line) == [1_024, 2_048, 4_096, 8_192, 16_384]  # two beyond what fits
+    assert matrix.line[8_192] == peak_bytes("materialised", 8_192, ASKED.call)
+    assert list(chunked.line) == list(ASKED.lengths)
+
+
+def test_something_is_said_of_the_first_dot() -> None:
+    said = seen(ASKED, [Point(form="fused", n=64, predicted=9, outcome="measured", peak=9, seconds=1.0)], FREE)
+    assert "**What you see** The first dots" in said
 
 
 def test_two_lengths_that_would_not_fit_are_drawn_hollow() -> None:
