@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -74,8 +75,20 @@ class CacheShape:
         )
 
 
+_shapes: weakref.WeakKeyDictionary[Model, CacheShape] = weakref.WeakKeyDictionary()
+
+
 def cache_shape(model: Model) -> CacheShape:
-    """The shape of a decoder's cache, from its configuration alone: nothing is run for it."""
+    """The shape of a decoder's cache, from its configuration alone: nothing is run for it.
+
+    Once known, it is told without waiting for passes of the model.
+    """
+    if (known := _shapes.get(model)) is None:
+        known = _shapes[model] = _cache_shape(model)
+    return known
+
+
+def _cache_shape(model: Model) -> CacheShape:
     with model.exclusive() as module:
         if isinstance(model, ScratchModel):
             own = module.config

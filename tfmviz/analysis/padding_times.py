@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import statistics
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from tfmviz.models import Model, ScratchModel
 from tfmviz.models.memory import PassShape, StackShape, predicted_bytes, room_for
 from tfmviz.models.shapes import pass_shape
 from tfmviz.nn import EncoderDecoder
+
+_shapes: weakref.WeakKeyDictionary[Model, PassShape] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +74,13 @@ def seconds_of(done: Iterable[BatchTime], batchings: Sequence[Batching]) -> dict
 
 
 def shape_of(model: Model) -> PassShape:
-    """Widths that activations follow from."""
+    """Widths that activations follow from; once known, they are told without waiting for passes of the model."""
+    if (known := _shapes.get(model)) is None:
+        known = _shapes[model] = _shape_of(model)
+    return known
+
+
+def _shape_of(model: Model) -> PassShape:
     with model.exclusive() as module:
         if not isinstance(model, ScratchModel):
             return pass_shape(module, has_head=False)

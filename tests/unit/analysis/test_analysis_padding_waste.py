@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tfmviz
-from tfmviz.analysis import padding_times, padding_waste
+from tfmviz.analysis import generation, padding_times, padding_waste
 from tfmviz.errors import ConfigError, EmptyText, NotEnoughMemory
 from tfmviz.models import Model, memory
 from tfmviz.models.memory import PassShape
@@ -116,3 +119,11 @@ def test_a_batch_that_will_not_fit_is_refused_before_it_runs(minilm: Model, monk
     monkeypatch.setattr(memory, "available_bytes", lambda device: needed - 1)
     with pytest.raises(NotEnoughMemory, match="A batch of 3 lines padded to 512 tokens in minilm"):
         next(padding_times.times(minilm, lines, [way], 1))
+
+
+@pytest.mark.parametrize("shape", [padding_times.shape_of, generation.cache_shape])
+def test_a_shape_once_known_is_told_while_the_model_runs(shape: Callable[[Model], object]) -> None:
+    model = tfmviz.load_model("scratch-untrained", device="cpu")
+    known = shape(model)
+    with model.exclusive(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(shape, model).result(timeout=20) == known
