@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from tfmviz.charts.curves_layout import Panel, layout
 from tfmviz.charts.fonts import MONO
 from tfmviz.charts.palette import Palette, palette
-from tfmviz.charts.stage_map import LONGEST_LABEL
+from tfmviz.charts.stage_map import LONGEST_LABEL, MOST_UPRIGHT
 from tfmviz.errors import ConfigError
 from tfmviz.text import Token, display
 
@@ -147,10 +147,11 @@ def _dress_x(made: dict[str, Any], tokens: Sequence[Token] | None, are_keys: boo
     letters = max((display.columns(display.label(token, LONGEST_LABEL)) for token in tokens), default=0)
     bottom = int(letters * 0.6 * 11) + 44
     made["margin"] = made["margin"] | {"b": bottom}
+    every = -(-len(tokens) // MOST_UPRIGHT)
     made["xaxis"] = made["xaxis"] | {
         "tickmode": "array",
-        "tickvals": list(range(len(tokens))),
-        "ticktext": [display.plotly(token, LONGEST_LABEL) for token in tokens],
+        "tickvals": list(range(0, len(tokens), every)),
+        "ticktext": [display.plotly(token, LONGEST_LABEL) for token in tokens[::every]],
         "tickangle": 90,
         "tickfont": {"size": 11, "color": colours.key_ink if are_keys else colours.ink, "family": MONO},
     }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Role = Literal["query", "key", "value", "plain"]
 LONGEST_LABEL = 12
+MOST_UPRIGHT = 32  # upright labels side by side: more would lie on each other
 _ROW, _ROOM, _TALLEST, _LOWEST = 16, 150, 620, 300
 _STRIP = 62  # px above the map, for the colour bar
 _TICK_SIZE = 11
@@ -136,7 +137,7 @@ def _layout(
     if column_tokens is None:
         x |= {"title": _title("dimension", colours.faint), "nticks": 9}
     else:
-        x |= _token_ticks(column_tokens) | {"title": _title("Key: looked at", colours.key_ink), "tickangle": 90}
+        x |= (_token_ticks if n_columns <= MOST_UPRIGHT else _some_ticks)(column_tokens) | {"tickangle": 90}
         x["tickfont"] = x["tickfont"] | {"color": colours.key_ink}
     y = _axis(inks[rows_are]) | _token_ticks(row_tokens)
     y |= {"range": [len(row_tokens) - 0.5, -0.5], "title": _title(_rows_title(rows_are), inks[rows_are])}
@@ -150,6 +151,7 @@ def _layout(
         "font": {"color": colours.ink, "family": SANS},
         "margin": {"l": widest + 40, "r": 16, "t": _STRIP, "b": bottom, "autoexpand": False},
         "height": int(min(max(height, _LOWEST), max(_TALLEST, _ROOM + 11 * len(row_tokens)))),
+        "annotations": [] if column_tokens is None else [_under("Key: looked at", bottom - 32, colours.key_ink)],
         "hoverlabel": {
             "font": {"family": MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,
@@ -183,6 +185,28 @@ def _token_ticks(tokens: Sequence[Token]) -> dict[str, Any]:
     """Numeric places with tokens written at them: names as categories would merge equal tokens."""
     texts = [display.plotly(token, LONGEST_LABEL) for token in tokens]
     return {"tickmode": "array", "tickvals": list(range(len(texts))), "ticktext": texts}
+
+
+def _some_ticks(tokens: Sequence[Token]) -> dict[str, Any]:
+    """As many tokens as there is room for; the alias of a number is its token, on the axis and on hover."""
+    names = {str(i): display.plotly(token, LONGEST_LABEL) for i, token in enumerate(tokens)}
+    return {"tickmode": "auto", "nticks": 24, "exponentformat": "none", "labelalias": names}
+
+
+def _under(text: str, below: int, ink: str) -> dict[str, Any]:
+    """A title under upright labels. Plotly's own lies on them wherever the colour bar is a horizontal one."""
+    return {
+        "text": text,
+        "x": 0.5,
+        "y": 0,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "top",
+        "yshift": -below,
+        "showarrow": False,
+        "font": {"size": 13, "color": ink},
+    }
 
 
 def _title(text: str, ink: str) -> dict[str, Any]:

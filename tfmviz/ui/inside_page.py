@@ -78,8 +78,9 @@ def _look(request: TraceRequest, line: loading.Line, body: st.delta_generator.De
 def _line(request: TraceRequest) -> str:
     model, stacks = cache.model(request.model), inside_jobs.outline(request)
     n_tokens = len(next(iter(stacks.values())).query_tokens)
+    tokens = "1 token" if n_tokens == 1 else f"{n_tokens:,} tokens"
     return (
-        f"One head of **{display.markdown(model.name)}** on {n_tokens:,} tokens, step by step. "
+        f"One head of **{display.markdown(model.name)}** on {tokens}, step by step. "
         "Move the slider, or press the left and right arrow keys."
     )
 

@@ -174,7 +174,7 @@ def _mixed(step: str, view: InsideView) -> StepPicture:
         formula=text,
         unit=unit,
         rows=view.query_tokens,
-        rows_are="value" if step == "output" else "plain",
+        rows_are="query" if step == "output" else "plain",
         ring=(view.row, None),
     )
 

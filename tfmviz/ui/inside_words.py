@@ -42,16 +42,18 @@ def paragraph(step: str, view: InsideView) -> str:
         pair = f"“{query}” gives “{key}” a weight of {weight:.3f}, from q · k = {score:.3g}."
     largest = int(np.abs(each).argmax())
     share = each[np.abs(each).argsort()[::-1]][: max(1, len(each) // 10)].sum()
-    parts = (
-        f"Dimension {largest} alone makes {each[largest]:.3g} of it, the strongest tenth of the {len(each)} "
-        f"dimensions {share:.3g}."
-    )
-    return f"**What you see** {pair} {parts} {_spread(view)}\n\n**Try** {_TRY[step]}"
+    parts = f"Dimension {largest} alone makes {each[largest]:.3g} of it"
+    if len(each) >= 20:  # of fewer the strongest tenth is that very dimension
+        parts += f", the strongest tenth of the {len(each)} dimensions {share:.3g}"
+    said = f"{pair} {parts}. {_spread(view)}".replace(" -", " −")
+    return f"**What you see** {said}\n\n**Try** {_TRY[step]}"
 
 
 def _spread(view: InsideView) -> str:
     own, found = spreads(view)
-    now = f"Rows here: entropy {float(found.entropy.mean()):.2f} bits, largest weight {float(found.largest.mean()):.2f}"
+    largest = float(found.largest.mean())
+    weight = f"{largest:.2f}" if largest >= 0.1 else f"{largest:.2g}"
+    now = f"Rows here: entropy {float(found.entropy.mean()):.2f} bits, largest weight {weight}"
     if view.turns.is_the_models:
         return f"{now}."
     return f"{now}; by the model's own formula {float(own.entropy.mean()):.2f} and {float(own.largest.mean()):.2f}."
@@ -68,7 +70,8 @@ def checks_out(found: Check) -> bool:
 def check_line(found: Check, inside: LayerInside) -> str:
     """What was recomputed, laid beside the model's own numbers, as Markdown."""
     sums = "Rows sum to 1" if inside.source.sink is None else "Rows and their sink sum to 1"
-    masked = f"{found.n_masked:,} masked cells are {'0' if found.masked == 0 else f'up to {found.masked:.1e}'}"
+    cells = "1 masked cell is" if found.n_masked == 1 else f"{found.n_masked:,} masked cells are"
+    masked = f"{cells} {'0' if found.masked == 0 else f'up to {found.masked:.1e}'}"
     if not found.n_masked:
         masked = "no cell is masked"
     heads = f"every head's output equals the model's own within {found.output:.1e}"
