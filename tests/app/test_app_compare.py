@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from compare_page import TEXT, compare_page, numbers
 from on_page import words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model
+from tfmviz.ui import cache
 
 
 def said(at: AppTest) -> str:
@@ -48,6 +50,19 @@ def test_a_silenced_head_comes_first_in_least_alike() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="minilm", silenced_b="L0 H4", matching="same place")
     least = at.dataframe[1].value
     assert least.iloc[0].tolist() == ["L0 H4", "L0 H4", 1.0]
+
+
+def test_a_model_that_does_not_fit_beside_the_other_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    monkeypatch.setattr("tfmviz.models.memory.available_bytes", lambda device: 300_000_000)
+    at = compare_page(text=TEXT, model="minilm", model_b="smollm2")
+    assert not at.exception
+    assert "A minilm about 91 MB, B smollm2 about 630 MB; 300 MB of memory are free" in words(at)
+    assert [error.value.replace("\\", "") for error in at.error] == [
+        "Loading smollm2 beside the other model would need about 0.63 GB and 0.21 GB are free. Choose a smaller model."
+    ]
+    assert len(at.get("bidi_component")) > 0
+    assert cache.loaded_models() == ["minilm"]
 
 
 def test_a_model_that_is_not_there_is_said_on_its_side_and_the_other_works() -> None:
