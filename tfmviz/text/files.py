@@ -60,11 +60,11 @@ def read_text(data: bytes) -> str:
 def _unmarked(data: bytes) -> str:
     """The codec of a file without a mark.
 
-    No UTF-8 text has a zero byte. In UTF-16 every letter up to U+00FF, blanks and line ends too, has one, always in the
-    higher half of its two bytes; in the lower half few letters have one (U+3000). So the zeros tell the order of the
-    bytes, where they are many enough to be no accident.
+    No UTF-8 text has a zero byte. UTF-16 has an even number of bytes, and in it every letter up to U+00FF, blanks and
+    line ends too, has a zero, always in the higher half of its two bytes; in the lower half few letters have one
+    (U+3000). So the zeros tell the order of the bytes, where they are many enough to be no accident.
     """
     even, odd = data[0::2].count(0), data[1::2].count(0)
-    if 10 * max(even, odd) < len(data) // 2 or 10 * min(even, odd) > max(even, odd) or not even + odd:
+    if len(data) % 2 or 10 * max(even, odd) < len(data) // 2 or 10 * min(even, odd) > max(even, odd) or not even + odd:
         return "utf-8"
     return "utf-16-le" if odd > even else "utf-16-be"

@@ -41,4 +41,5 @@ def _take() -> None:
         st.session_state[_TOLD] = (f"{name}: {display.markdown(str(error))} Your text stays as it was.", True)
         return
     st.session_state["text"] = text
-    st.session_state[_TOLD] = (f"{name}: {len(text):,} characters, in the box now.", False)
+    counted = "1 character" if len(text) == 1 else f"{len(text):,} characters"
+    st.session_state[_TOLD] = (f"{name}: {counted}, in the box now.", False)

@@ -42,6 +42,7 @@ def test_line_ends_are_those_of_a_text_box() -> None:
         (codecs.BOM_UTF32_BE + TEXT.encode("utf-32-be"), "UTF-32"),
         ("猫と犬".encode("utf-16-le"), "not UTF-8"),  # nothing tells what it is
         (b"a log with one zero\x00 byte in it, long enough", "it is no text"),
+        (b"abc\x00def", "it is no text"),  # seven bytes are no UTF-16
         ("Zwölf".encode("utf-16-le")[:-1] + b"\x00\xd8", "not UTF-8|does not fit"),
         (b"PK\x03\x04\x00\x00", "it is no text"),
         (b"", "empty"),
