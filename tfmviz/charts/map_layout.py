@@ -57,10 +57,11 @@ def layout(
     return {
         "template": None,
         "title": _title(title, note, colours),
-        "xaxis": _axis(columns, "Key: looked at", colours.key_ink)
+        "xaxis": _axis(columns, "", colours.key_ink)
         | {"range": [-0.5, n_columns - 0.5], "tickangle": 90 if upright else 0, "constraintoward": "left"},
         "yaxis": _axis(rows, "Query: looking", colours.query_ink)
         | {"range": [n_rows - 0.5, -0.5], "tickangle": 0, "constraintoward": "top", "scaleanchor": "x"},
+        "annotations": [under("Key: looked at", bottom + 8, colours.key_ink)],
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": colours.masked,
         "font": {"color": colours.ink, "family": SANS},
@@ -80,6 +81,28 @@ def layout(
         },
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         "legend": _legend(colours),
+    }
+
+
+def under(text: str, below: int, ink: str) -> dict[str, Any]:
+    """A title under upright labels. Plotly's own lies on them wherever the colour bar is a horizontal one.
+
+    Args:
+        text: plain text.
+        below: pixels from the map's lower end.
+        ink: its colour.
+    """
+    return {
+        "text": text,
+        "x": 0.5,
+        "y": 0,
+        "xref": "x domain",
+        "yref": "y domain",
+        "xanchor": "center",
+        "yanchor": "top",
+        "yshift": -below,
+        "showarrow": False,
+        "font": {"size": 13, "color": ink},
     }
 
 

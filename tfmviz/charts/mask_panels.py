@@ -137,7 +137,8 @@ def _bar(colours: Palette, ticks: Sequence[float]) -> dict[str, Any]:
         "y": 0,
         "yanchor": "top",
         "ypad": 6,
-        "xpad": 0,
+        "xpad": 4,
+        "ticklabeloverflow": "allow",  # the −1 at the left end would be left out
         "outlinewidth": 0,
         "tickvals": list(ticks),
         "ticktext": [f"{'+' if tick > 0 and ticks[0] < 0 else ''}{tick:g}".replace("-", "−") for tick in ticks],

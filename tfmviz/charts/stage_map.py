@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from tfmviz.charts.fonts import MONO, SANS
-from tfmviz.charts.map_layout import colour_bar
+from tfmviz.charts.map_layout import colour_bar, under
 from tfmviz.charts.mask_hatch import hatch
 from tfmviz.charts.palette import Palette, palette, plotly_scale
 from tfmviz.errors import ConfigError
@@ -151,7 +151,7 @@ def _layout(
         "font": {"color": colours.ink, "family": SANS},
         "margin": {"l": widest + 40, "r": 16, "t": _STRIP, "b": bottom, "autoexpand": False},
         "height": int(min(max(height, _LOWEST), max(_TALLEST, _ROOM + 11 * len(row_tokens)))),
-        "annotations": [] if column_tokens is None else [_under("Key: looked at", bottom - 32, colours.key_ink)],
+        "annotations": [] if column_tokens is None else [under("Key: looked at", bottom - 32, colours.key_ink)],
         "hoverlabel": {
             "font": {"family": MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,
@@ -191,22 +191,6 @@ def _some_ticks(tokens: Sequence[Token]) -> dict[str, Any]:
     """As many tokens as there is room for; the alias of a number is its token, on the axis and on hover."""
     names = {str(i): display.plotly(token, LONGEST_LABEL) for i, token in enumerate(tokens)}
     return {"tickmode": "auto", "nticks": 24, "exponentformat": "none", "labelalias": names}
-
-
-def _under(text: str, below: int, ink: str) -> dict[str, Any]:
-    """A title under upright labels. Plotly's own lies on them wherever the colour bar is a horizontal one."""
-    return {
-        "text": text,
-        "x": 0.5,
-        "y": 0,
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "center",
-        "yanchor": "top",
-        "yshift": -below,
-        "showarrow": False,
-        "font": {"size": 13, "color": ink},
-    }
 
 
 def _title(text: str, ink: str) -> dict[str, Any]:

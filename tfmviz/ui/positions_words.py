@@ -26,8 +26,8 @@ def sinusoids(dots: Tensor, waves: Tensor, length: int) -> str:
         near = f" One position apart, {float(dots[1]):.2f} of the dot product is left."
     turned = int((waves <= length).sum())
     return (
-        f"**What you see** {len(waves)} pairs of waves, from {float(waves[0]):.2g} to {float(waves[-1]):.2g} positions "
-        f"long; {turned} of them come round within {length:,} positions.{near}\n\n"
+        f"**What you see** {len(waves)} pairs of waves, from {_whole(float(waves[0]))} to {_whole(float(waves[-1]))} "
+        f"positions long; {turned} of them come round within {length:,} positions.{near}\n\n"
         "**Try** An odd width: the last sine has no cosine, and the dot product no longer depends on distance alone."
     )
 
