@@ -129,6 +129,33 @@ def test_a_typed_model_that_cannot_be_is_answered() -> None:
     assert not at.exception
 
 
+@pytest.mark.parametrize("size", ["inf", "1e400", "-inf", "nan"])
+def test_a_size_without_end_is_answered(size: str) -> None:
+    at = memory_page(memory_view="bytes", sizes_of="typed in", size_width=size)
+    assert [error.value for error in at.error] == []
+    assert any("It goes from 1 to 100000: showing 4096" in note.value for note in at.warning)
+    assert at.number_input(key="size_width").value == 4_096
+    at.number_input(key="size_width").set_value(2_048).run()
+    assert [error.value for error in at.error] == []
+    assert at.number_input(key="size_width").value == 2_048
+
+
+def test_sizes_beyond_what_is_drawn_leave_no_name_without_a_line() -> None:
+    at = memory_page(
+        memory_view="bytes",
+        sizes_of="typed in",
+        size_layers="1000",
+        size_heads="1000",
+        size_kv="1000",
+        bytes_batch="256",
+    )
+    figure = charts(at)["bytes_chart"]
+    assert all(len(numbers(line["x"])) > 1 for line in figure["data"])
+    named = {note["text"] for note in figure["layout"]["annotations"]}
+    assert "one matrix" in named
+    assert "all matrices" not in named
+
+
 def test_an_encoder_has_no_cache() -> None:
     at = memory_page(memory_view="bytes", model="minilm")
     assert "keeps no cache" in words(at)

@@ -6,8 +6,9 @@ model with 6 opens the page, and says what it shows instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import streamlit as st
 
@@ -94,6 +95,18 @@ def settle_number(key: str, low: float, high: float, default: float, *, what: st
             return None
         return f"The address asks for {what} {echo(wanted)}. Only whole numbers count: showing {int(number):,}."
     return f"The address asks for {what} {echo(wanted)}. It goes from {low:g} to {high:g}: showing {default:g}."
+
+
+def number_binding(key: str) -> Literal["query-params"] | None:
+    """How the widget of a whole number is bound to the address.
+
+    Not at all where that asks for infinity: Streamlit would make a whole number of it, and fail.
+    """
+    try:
+        endless = math.isinf(float(st.query_params.get(key, "0")))
+    except ValueError:
+        endless = False
+    return None if endless else "query-params"
 
 
 def counted(what: str, count: int) -> str:

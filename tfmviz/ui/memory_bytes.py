@@ -96,10 +96,10 @@ def _number(label: str, key: str, low: int, high: int, default: int, notes: Note
         high,
         default,
         key=key,
-        bind="query-params",
+        bind=address.number_binding(key),
         persist_state="session",
         disabled=disabled,
-        width=128,
+        width=128 if high < 10**6 else 152,  # seven digits and more
     )
     return min(max(int(value), low), high)
 
@@ -149,7 +149,7 @@ def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine
         for colour, (part, name, dash) in enumerate(parts)
     ]
     return memory_growth.figure(
-        growths,
+        [growth for growth in growths if len(growth.line) > 1],  # a single point is no line, and its name stood alone
         title=f"bytes, {shape.name}, {dtype}, batch {batch}",
         unit="bytes",
         lengths=TOKENS,

@@ -122,7 +122,7 @@ def _max_length(longest: int, most: int, notes: Notes) -> int:
         most,
         default,
         key="max_length",
-        bind="query-params",
+        bind=address.number_binding("max_length"),
         width=160,
         help=f"From your longest line, {longest:,} tokens, to {most:,}.",
     )
