@@ -133,6 +133,17 @@ def test_shuffling_matters_with_positions_only(minilm: Model, text: str) -> None
         assert min(one.error for scheme, one in found.items() if scheme != "none") > 1e-2
 
 
+def test_a_text_of_special_tokens_alone_is_nothing_to_look_at() -> None:
+    at = positions_page(text="", position_view="order", model="minilm")
+    assert "minilm finds no token in the text" in at.error[0].value
+
+
+def test_one_token_is_not_said_to_be_moved_by_positions() -> None:
+    said = words(positions_page(text="a", position_view="order", model="smollm2"))
+    assert "this text is the same text" in said
+    assert "they move by at least" not in said
+
+
 def test_longer_texts_show_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     few = positions.extrapolation
     monkeypatch.setattr(

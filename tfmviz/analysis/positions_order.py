@@ -90,6 +90,8 @@ def order(tokens: Sequence[Token], seed: int = 0) -> tuple[SchemeOnText, ...]:
         )
     ids = torch.tensor([token.id for token in tokens])
     shuffled = torch.randperm(len(ids), generator=torch.Generator().manual_seed(seed))
+    if torch.equal(shuffled, torch.arange(len(ids))):
+        shuffled = shuffled.roll(1)  # a short text may come out as it was
     return tuple(_measured(scheme, ids, shuffled, seed) for scheme in SCHEMES)
 
 

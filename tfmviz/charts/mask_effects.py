@@ -60,8 +60,9 @@ def movement(values: Float[np.ndarray, "layers n"], tokens: Sequence[Token], at:
             "y": 1,
             "yanchor": "bottom",
             "outlinewidth": 0,
-            "tickvals": [-4, -3, -2, -1, 0],
-            "ticktext": ["10⁻⁴", "10⁻³", "0.01", "0.1", "1"],
+            "tickvals": [-4, -2, 0],
+            "ticktext": ["10⁻⁴", "0.01", "1"],
+            "tickangle": 0,
             "tickfont": {"size": 11, "color": colours.faint, "family": MONO},
         },
     }

@@ -92,8 +92,8 @@ def order(request: TraceRequest, line: loading.Line) -> None:
     """The same text in six small models that differ in the scheme alone, and what shuffling it does."""
     model = loading.wait(cache.model_job(request.model), line)
     tokens = model.tokenize(request.text, request.pair)
-    if not tokens:
-        raise EmptyText("There is nothing to look at: the text has no token. Type some words.")
+    if all(token.is_special for token in tokens):
+        raise EmptyText(f"There is nothing to look at: {model.name} finds no token in the text. Type some words.")
     found = loading.wait(positions_jobs.order_job(request, model), line)
     shown = len(found[0].weights)
     which = f"Your text's {shown:,} tokens"

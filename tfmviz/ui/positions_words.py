@@ -25,9 +25,10 @@ def sinusoids(dots: Tensor, waves: Tensor, length: int) -> str:
     elif len(dots) > 1:
         near = f" One position apart, {float(dots[1]):.2f} of the dot product is left."
     turned = int((waves <= length).sum())
+    pairs = "1 pair" if len(waves) == 1 else f"{len(waves)} pairs"
     return (
-        f"**What you see** {len(waves)} pairs of waves, from {_whole(float(waves[0]))} to {_whole(float(waves[-1]))} "
-        f"positions long; {turned} of them come round within {length:,} positions.{near}\n\n"
+        f"**What you see** {pairs} of waves, from {_whole(float(waves[0]))} to {_whole(float(waves[-1]))} positions "
+        f"long; {turned} of them come round within {length:,} positions.{near}\n\n"
         "**Try** An odd width: the last sine has no cosine, and the dot product no longer depends on distance alone."
     )
 
@@ -38,11 +39,15 @@ def rotary(plain: Turns, factor: float) -> str:
     slower = f"The scaled variants slow them for texts {factor:g} times as long."
     if factor == 1:
         slower = "By a factor of 1 the scaled variants are the plain one."
+    beyond = (
+        f"{plain.unseen} of {n} pairs do not come round once in {plain.trained_length:,} positions: past that length "
+        "they stand where they never stood in training."
+    )
+    if not plain.unseen:
+        beyond = f"Every pair comes round within {plain.trained_length:,} positions: past that length none is new."
     return (
         f"**What you see** Pair 0 turns by {float(plain.radians[0]):.2g} radians a position, the last one by "
-        f"{float(plain.radians[-1]):.2g}. {plain.unseen} of {n} pairs do not come round once in "
-        f"{plain.trained_length:,} positions: past that length they stand where they never stood in training. "
-        f"{slower}\n\n"
+        f"{float(plain.radians[-1]):.2g}. {beyond} {slower}\n\n"
         "**Try** A base of 500,000 (Llama 3): how many pairs never come round?"
     )
 
@@ -151,9 +156,14 @@ def order(found: Sequence[SchemeOnText]) -> str:
     if none.same_token is not None:
         apart = "exactly" if none.same_token == 0 else f"to {tiny(none.same_token)}"
         same = f" Equal tokens come out equal there, {apart}."
+    if not any(one.error for one in found if one.scheme != "none"):
+        return (
+            "**What you see** Shuffled, this text is the same text: there is no order to lose, with positions or "
+            "without.\n\n**Try** Two different words: who tells them apart by their places?"
+        )
     return (
         f"**What you see** Without positions, shuffling the text shuffles the outputs and does nothing else: they "
-        f"agree to {tiny(none.error)} of the largest. With positions they move by at least {least.error:.2g} "
+        f"agree to {tiny(none.error)} of the largest. With positions they move by at least {tiny(least.error)} "
         f"({least.scheme}).{same}\n\n**Try** A text of one word many times: without positions its map is flat."
     )
 

@@ -162,6 +162,12 @@ def test_tokens_that_share_a_row_of_the_small_vocabulary_are_not_taken_for_equal
     assert all(one.same_token is None for one in positions.order(tokens))
 
 
+def test_two_tokens_are_shuffled_too() -> None:
+    found = {one.scheme: one for one in positions.order(_tokens("ab"))}
+    assert found["rotary"].error > 1e-2
+    assert found["alibi"].error < 1e-5, "the distance of the two is the same either way"
+
+
 def test_a_text_beyond_the_small_model_says_so() -> None:
     with pytest.raises(TextTooLong, match="512"):
         positions.order(_tokens("ab" * 300))
