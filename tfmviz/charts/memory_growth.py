@@ -21,6 +21,7 @@ HEIGHT = 440
 _TEXT: Mapping[Unit, Callable[[float], str]] = {"bytes": bytes_text, "seconds": seconds_text}
 _EMPTY: Mapping[Unit, tuple[float, float]] = {"bytes": (1e5, 1e9), "seconds": (1e-4, 10.0)}
 _MOST_LABELS = 7
+_LEAST = 1.0  # powers of ten that the y axis spans at least
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +92,9 @@ def figure(
     drawn = [growth for growth in growths if growth.every]
     values = [value for growth in drawn for value in growth.every.values() if value > 0] or list(_EMPTY[unit])
     low, high = math.log10(min(values)), math.log10(max(values))
-    room = 0.05 * (high - low or 1.0)
+    few = max(_LEAST - (high - low), 0.0) / 2  # a first dot alone: room for labels on the axis
+    low, high = low - few, high + few
+    room = 0.05 * (high - low)
     panel = Panel(title=f"{title} (log axes)", low=low - room, high=high + 2 * room, bottom=0, top=1, log=True)
     ends = [math.log10(lengths[0]) - 0.05, math.log10(lengths[-1]) + 0.05]
     names = [growth.name for growth in drawn]
@@ -162,10 +165,13 @@ def _tokens(lengths: Sequence[int]) -> dict[str, Any]:
 
 
 def _powers(panel: Panel, text: Callable[[float], str]) -> dict[str, Any]:
-    """Labels at powers of ten, in the unit's own steps."""
+    """Labels at powers of ten, in the unit's own steps; where there is one at most, at 2 and 5 times it too."""
     exponents = range(math.ceil(panel.low), math.floor(panel.high) + 1)
     step = 1 if len(exponents) <= 8 else 2 if len(exponents) <= 14 else 3
     values = [10.0**exponent for exponent in exponents if exponent % step == 0]
+    if len(values) < 2:
+        finer = [k * 10.0**e for e in range(math.floor(panel.low), math.ceil(panel.high)) for k in (1, 2, 5)]
+        values = [value for value in finer if panel.low <= math.log10(value) <= panel.high]
     return {"tickmode": "array", "tickvals": values, "ticktext": [text(value).replace(".0 ", " ") for value in values]}
 
 

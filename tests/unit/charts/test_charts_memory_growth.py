@@ -89,3 +89,12 @@ def test_nothing_yet_is_an_empty_picture() -> None:
 )
 def test_numbers_have_two_digits_and_their_unit(said: str, text: str) -> None:
     assert said == text
+
+
+@pytest.mark.parametrize("dots", [{64: 3e-3}, {64: 1.2e-3, 128: 8e-3}, {64: 0.9, 128: 1.1}])
+def test_few_dots_have_numbers_beside_them(dots: dict[int, float]) -> None:
+    made = figure([Growth(name="fused", colour=0, dots=dots)], title="time", unit="seconds", lengths=(64, 128, 256))
+    axis = made.to_plotly_json()["layout"]["yaxis"]
+    shown = [value for value in axis["tickvals"] if axis["range"][0] <= math.log10(value) <= axis["range"][1]]
+    assert len(shown) >= 2
+    assert len(set(axis["ticktext"])) == len(axis["tickvals"])
