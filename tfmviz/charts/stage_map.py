@@ -190,6 +190,7 @@ def _token_ticks(tokens: Sequence[Token]) -> dict[str, Any]:
 def _some_ticks(tokens: Sequence[Token]) -> dict[str, Any]:
     """As many tokens as there is room for; the alias of a number is its token, on the axis and on hover."""
     names = {str(i): display.plotly(token, LONGEST_LABEL) for i, token in enumerate(tokens)}
+    names |= {"-0.5": ""} | {f"{i}.5": "" for i in range(len(tokens))}  # between two tokens, when one zooms in
     return {"tickmode": "auto", "nticks": 24, "exponentformat": "none", "labelalias": names}
 
 
