@@ -93,9 +93,11 @@ def draw(request: TraceRequest) -> None:
     with right.container(key="map"):
         if isinstance(view, HeadView):
             _one_head(view, picture)
-            long_picture.say_if_windowed(picture)
         else:
             long_picture.draw_map(view, picture, feed)
+    if isinstance(view, HeadView):
+        with right:  # all that stands in the container of the map lies on one place
+            long_picture.say_if_windowed(picture)
     _lines(view, picture)
     with words:
         _words(view, picture)
