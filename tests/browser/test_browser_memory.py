@@ -67,6 +67,8 @@ def test_a_measurement_is_stopped_and_keeps_its_points(memory: Open) -> None:
     page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped: what was measured stays")).to_be_visible(timeout=SLOW)
     expect(page.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=SLOW)  # the chart is drawn last
+    page.wait_for_timeout(1_000)
     left = wait_for_dots(page, 2)
     page.wait_for_timeout(3_000)
     assert wait_for_dots(page, 2) == left
