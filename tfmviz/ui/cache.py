@@ -7,7 +7,6 @@ text that they did not type themselves.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 _GB = 10**9
 _FLOAT = 4
-_HEAD_START_S = 0.4
 
 # What the visitor reads for each stage of loading a model.
 _STAGES = {
@@ -90,10 +88,7 @@ def model_job(request: ModelRequest) -> Job[Model]:
 
     def make(job: Job[Model]) -> Model:
         job.report(Step(what="Starting PyTorch"))
-        # The first import of torch and transformers takes seconds; here it happens behind the painted page, once that
-        # is out: an import holds the interpreter for long stretches, in which no message would leave.
-        if "torch" not in sys.modules:
-            time.sleep(_HEAD_START_S)
+        # The first import of torch and transformers takes seconds; here it happens behind the painted page.
         from tfmviz.models import load_model
 
         job.report(Step(what="Loading the model"))
