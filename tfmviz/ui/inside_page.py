@@ -22,6 +22,7 @@ from tfmviz.ui import (
     loading,
 )
 from tfmviz.ui.address import Notes
+from tfmviz.ui.counting import counted
 from tfmviz.ui.inside_view import InsideView, look
 from tfmviz.ui.requests import TraceRequest
 
@@ -78,9 +79,8 @@ def _look(request: TraceRequest, line: loading.Line, body: st.delta_generator.De
 def _line(request: TraceRequest) -> str:
     model, stacks = cache.model(request.model), inside_jobs.outline(request)
     n_tokens = len(next(iter(stacks.values())).query_tokens)
-    tokens = "1 token" if n_tokens == 1 else f"{n_tokens:,} tokens"
     return (
-        f"One head of **{display.markdown(model.name)}** on {tokens}, step by step. "
+        f"One head of **{display.markdown(model.name)}** on {counted(n_tokens, 'token')}, step by step. "
         "Move the slider, or press the left and right arrow keys."
     )
 

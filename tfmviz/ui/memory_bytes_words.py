@@ -8,6 +8,7 @@ from tfmviz.analysis.memory import attention_bytes, attention_weights
 from tfmviz.analysis.memory_models import SHARINGS, ModelBytes, ModelShape, longest, model_bytes, shared
 from tfmviz.charts.memory_numbers import bytes_text, count_text
 from tfmviz.text import display
+from tfmviz.ui.counting import counted
 
 TEXTBOOK_HEADS = 8
 TEXTBOOK_LENGTHS = (1_024, 2_048, 4_096, 32_768)
@@ -17,16 +18,12 @@ TOO_LONG = 10**9  # tokens: nothing that anybody runs
 def line(shape: ModelShape, *, typed: bool) -> str:
     """What the view shows, in one line."""
     name = "A decoder of these sizes" if typed else f"**{display.markdown(shape.name)}**"
-    shared_by = "" if shape.n_kv_heads == shape.n_heads else f" on {_counted(shape.n_kv_heads, 'KV head')}"
+    shared_by = "" if shape.n_kv_heads == shape.n_heads else f" on {counted(shape.n_kv_heads, 'KV head')}"
     return (
         f"{name}: {count_text(shape.n_parameters)} parameters, "
-        f"{_counted(shape.n_attention, 'attention layer')} of {_counted(shape.n_heads, 'head')}{shared_by}. "
+        f"{counted(shape.n_attention, 'attention layer')} of {counted(shape.n_heads, 'head')}{shared_by}. "
         "Where its **bytes** go as the text grows, by arithmetic."
     )
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def seen(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tfmviz.ui.counting import counted
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -25,9 +27,9 @@ def sinusoids(dots: Tensor, waves: Tensor, length: int) -> str:
     elif len(dots) > 1:
         near = f" One position apart, {float(dots[1]):.2f} of the dot product is left."
     turned = int((waves <= length).sum())
-    pairs = "1 pair" if len(waves) == 1 else f"{len(waves)} pairs"
     return (
-        f"**What you see** {pairs} of waves, from {_whole(float(waves[0]))} to {_whole(float(waves[-1]))} positions "
+        f"**What you see** {counted(len(waves), 'pair')} of waves, "
+        f"from {_whole(float(waves[0]))} to {_whole(float(waves[-1]))} positions "
         f"long; {turned} of them come round within {length:,} positions.{near}\n\n"
         "**Try** An odd width: the last sine has no cosine, and the dot product no longer depends on distance alone."
     )

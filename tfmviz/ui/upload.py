@@ -7,6 +7,7 @@ import streamlit as st
 from tfmviz.errors import UnreadableFile
 from tfmviz.text import display
 from tfmviz.text.files import MOST_BYTES, read_text
+from tfmviz.ui.counting import counted
 
 KEY = "upload"
 # What came of the last file: a sentence, and whether it is an error.
@@ -41,5 +42,4 @@ def _take() -> None:
         st.session_state[_TOLD] = (f"{name}: {display.markdown(str(error))} Your text stays as it was.", True)
         return
     st.session_state["text"] = text
-    counted = "1 character" if len(text) == 1 else f"{len(text):,} characters"
-    st.session_state[_TOLD] = (f"{name}: {counted}, in the box now.", False)
+    st.session_state[_TOLD] = (f"{name}: {counted(len(text), 'character')}, in the box now.", False)
