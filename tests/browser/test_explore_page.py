@@ -164,11 +164,17 @@ def click_head(page: Page, layer: int, head: int) -> None:
 
 
 def choose_head(page: Page, layer: int, head: int) -> None:
-    """See that a head is chosen, whichever was before."""
+    """See that a head is chosen, whichever was before, and that Streamlit has drawn the whole page for it."""
     click_head(page, layer, head)
-    wait_for_map(page, f"L{layer} H{head}")
     expect(page.locator(".st-key-layer input")).to_have_value(str(layer))
     expect(page.locator(".st-key-head input")).to_have_value(str(head))
+    page.wait_for_selector('[data-test-script-state="notRunning"]')
+    # The map that came ahead changed the title in the picture alone; the figure's own title is Streamlit's.
+    page.wait_for_function(
+        """(title) => document.querySelector(".st-key-head_map .js-plotly-plot").layout.title.text.includes(title)""",
+        arg=f"L{layer} H{head}",
+    )
+    wait_for_map(page, f"L{layer} H{head}")
     page.mouse.move(2, 2)
 
 
