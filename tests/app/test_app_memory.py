@@ -123,6 +123,21 @@ def test_the_textbooks_rows_are_on_the_page() -> None:
     assert "Twice the text is four times the matrix" in said
 
 
+# Llama 3 8B, whose sizes they are, has 8,030,261,248 parameters as published: 128,256 x 4,096 of them in the output.
+@pytest.mark.parametrize(
+    ("tied", "n_parameters", "says"),
+    [
+        ("false", 8_030_261_248, "a table each for input and output: 8.0 B parameters"),
+        ("true", 8_030_261_248 - 128_256 * 4_096, "one table for input and output: 7.5 B parameters"),
+    ],
+)
+def test_typed_sizes_have_one_table_or_two_as_is_said(tied: str, n_parameters: int, says: str) -> None:
+    at = memory_page(memory_view="bytes", sizes_of="typed in", size_tied=tied, bytes_format="int8")
+    lines = {line["hovertext"][0].split("<br>")[0]: line for line in charts(at)["bytes_chart"]["data"]}
+    assert numbers(lines["weights"]["y"])[0] == n_parameters
+    assert says in words(at)
+
+
 def test_a_typed_model_that_cannot_be_is_answered() -> None:
     at = memory_page(memory_view="bytes", sizes_of="typed in", size_heads="32", size_kv="5")
     assert any("does not divide" in error.value for error in at.error)

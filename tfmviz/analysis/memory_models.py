@@ -76,11 +76,17 @@ class ModelBytes:
 
 
 def decoder(
-    *, n_layers: int, d_model: int, n_heads: int, n_kv_heads: int, d_head: int, d_ff: int, vocab_size: int
+    *, n_layers: int, d_model: int, n_heads: int, n_kv_heads: int, d_head: int, d_ff: int, vocab_size: int, tied: bool
 ) -> ModelShape:
-    """A decoder of today from its sizes: gated feed-forward, RMS norms, no biases, one table for input and output.
+    """A decoder of today from its sizes: gated feed-forward, RMS norms, no biases.
 
-    It has V·d + L·(d·(h + 2 kv)·d_head + h·d_head·d + 3·d·d_ff + 2·d) + d parameters.
+    It has V·d + L·(d·(h + 2 kv)·d_head + h·d_head·d + 3·d·d_ff + 2·d) + d parameters, and V·d more where its output
+    has a table of its own.
+
+    Args:
+        n_layers, d_model, n_heads, n_kv_heads, d_head, d_ff: as in `ModelShape`.
+        vocab_size: V, the tokens of its tables.
+        tied: one table for input and output, which a config calls ``tie_word_embeddings``.
 
     Raises:
         ConfigError: if a size is below 1 or the KV heads do not divide the heads.
@@ -107,7 +113,7 @@ def decoder(
         n_kv_heads=n_kv_heads,
         d_head=d_head,
         d_ff=d_ff,
-        n_parameters=vocab_size * d_model + n_layers * block + d_model,
+        n_parameters=(1 if tied else 2) * vocab_size * d_model + n_layers * block + d_model,
     )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfmviz.charts.curves_layout import EndLabel, Panel, end_labels, layout
 from tfmviz.charts.fonts import SANS
+from tfmviz.charts.memory_levels import Level, level_line, level_names, veil
 from tfmviz.charts.memory_numbers import bytes_text, seconds_text, short_length
 from tfmviz.charts.palette import Palette, palette
-from tfmviz.text import display
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -22,6 +22,7 @@ _TEXT: Mapping[Unit, Callable[[float], str]] = {"bytes": bytes_text, "seconds": 
 _EMPTY: Mapping[Unit, tuple[float, float]] = {"bytes": (1e5, 1e9), "seconds": (1e-4, 10.0)}
 _MOST_LABELS = 7
 _LEAST = 1.0  # powers of ten that the y axis spans at least
+_NAME_SHARE = 0.4  # of the x axis: what a name takes on a phone
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,19 +51,6 @@ class Growth:
     def every(self) -> dict[int, float]:
         """All its points; what was measured goes before what was predicted."""
         return dict(sorted({**self.line, **self.refused, **self.dots}.items()))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Level:
-    """A height to compare with, such as a card's memory.
-
-    Attributes:
-        name: written on it.
-        value: where it is.
-    """
-
-    name: str
-    value: float
 
 
 def figure(
@@ -103,19 +91,70 @@ def figure(
     made["margin"] |= {"l": 62, "t": 32}
     made["xaxis"] |= {"type": "log", **_tokens(lengths), "showgrid": True}
     made["yaxis"] |= _powers(panel, _TEXT[unit])
-    made["annotations"] += end_labels([_label(growth, colours) for growth in drawn], panel, "y")
+    made["annotations"] += _names(drawn, panel, ends, colours) or [_nothing_yet(colours)]
     seen = sorted(
         (level for level in levels if panel.low <= math.log10(level.value) <= panel.high), key=lambda one: one.value
     )
-    made["annotations"] += [_level_name(level, place, colours) for place, level in enumerate(seen)]
-    made["shapes"] = [_level(level, colours) for level in seen] + ([] if mark is None else [_mark(mark, colours)])
+    made["annotations"] += _level_names(seen, panel, drawn, ends, mark, colours)
+    made["shapes"] = [level_line(level, colours) for level in seen] + ([] if mark is None else [_mark(mark, colours)])
     data = [trace for growth in drawn for trace in _traces(growth, colours, unit)]
     return Figure({"data": data, "layout": made}, _validate=False)
+
+
+def _level_names(
+    seen: Sequence[Level],
+    panel: Panel,
+    drawn: Sequence[Growth],
+    ends: Sequence[float],
+    mark: int | None,
+    colours: Palette,
+) -> list[dict[str, Any]]:
+    """Names of levels at the end of the axis that the mark leaves room at."""
+    on_right = mark is not None and _share(mark, ends) < _NAME_SHARE
+    half = [value for growth in drawn for n, value in growth.every.items() if (_share(n, ends) > 0.5) == on_right]
+    crossing = [math.log10(value) for value in [*half, *(level.value for level in seen)] if value > 0]
+    return level_names(seen, panel, crossing, colours, on_right=on_right)
+
+
+def _names(drawn: Sequence[Growth], panel: Panel, ends: Sequence[float], colours: Palette) -> list[dict[str, Any]]:
+    """A name behind the end of each line; in front of it, and above, where another line runs on behind."""
+    front = [one for one in drawn if _is_crossed(one, drawn) and _share(list(one.every)[-1], ends) >= _NAME_SHARE]
+    behind = end_labels([_label(growth, colours) for growth in drawn if growth not in front], panel, "y")
+    before = end_labels([_label(growth, colours) for growth in front], panel, "y")
+    above = {"xanchor": "right", "yanchor": "bottom", "xshift": -4, **veil(colours)}
+    return [*behind, *(label | above for label in before)]
+
+
+def _is_crossed(growth: Growth, drawn: Sequence[Growth]) -> bool:
+    """Whether another line that is longer passes the height at which this one ends."""
+    last, end = list(growth.every.items())[-1]
+    for other in drawn:
+        later = [value for n, value in other.every.items() if n >= last]
+        if other is not growth and len(later) > 1 and min(later) < end < max(later):
+            return True
+    return False
+
+
+def _share(n: int, ends: Sequence[float]) -> float:
+    """Where a number of tokens lies on the axis, 0 to 1."""
+    return (math.log10(n) - ends[0]) / (ends[1] - ends[0])
 
 
 def _label(growth: Growth, colours: Palette) -> EndLabel:
     n, value = list(growth.every.items())[-1]
     return EndLabel(text=growth.name, x=math.log10(n), y=math.log10(value), colour=colours.heads[growth.colour])
+
+
+def _nothing_yet(colours: Palette) -> dict[str, Any]:
+    return {
+        "text": "nothing measured yet",
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0.5,
+        "y": 0.5,
+        "showarrow": False,
+        "font": {"size": 13, "color": colours.faint},
+    }
 
 
 def _traces(growth: Growth, colours: Palette, unit: Unit) -> list[dict[str, Any]]:
@@ -173,32 +212,6 @@ def _powers(panel: Panel, text: Callable[[float], str]) -> dict[str, Any]:
         finer = [k * 10.0**e for e in range(math.floor(panel.low), math.ceil(panel.high)) for k in (1, 2, 5)]
         values = [value for value in finer if panel.low <= math.log10(value) <= panel.high]
     return {"tickmode": "array", "tickvals": values, "ticktext": [text(value).replace(".0 ", " ") for value in values]}
-
-
-def _level(level: Level, colours: Palette) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": level.value,
-        "y1": level.value,
-        "line": {"color": colours.faint, "width": 1, "dash": "dot"},
-    }
-
-
-def _level_name(level: Level, place: int, colours: Palette) -> dict[str, Any]:
-    """Its name on its line; each further to the right than the one below, so that near ones can be read."""
-    return {
-        "text": display.html(level.name),
-        "xref": "paper",
-        "x": 0.01 + 0.06 * place,
-        "y": math.log10(level.value),
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": {"size": 11, "color": colours.faint},
-    }
 
 
 def _mark(n: int, colours: Palette) -> dict[str, Any]:

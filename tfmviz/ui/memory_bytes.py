@@ -8,7 +8,8 @@ import streamlit as st
 
 from tfmviz.analysis.memory_models import SHARINGS, ModelShape, Sharing, decoder, model_bytes, shared
 from tfmviz.charts import curves_layout, memory_growth
-from tfmviz.charts.memory_growth import Growth, Level
+from tfmviz.charts.memory_growth import Growth
+from tfmviz.charts.memory_levels import Level
 from tfmviz.charts.memory_numbers import bytes_text, short_length
 from tfmviz.errors import TfmvizError
 from tfmviz.ui import address, cache, errors, loading, memory_bytes_words, pickers
@@ -58,13 +59,13 @@ def draw(request: TraceRequest) -> None:
     n_tokens = _tokens(notes)
     notes.say(notices)
     try:
-        own = decoder(**typed) if typed else loading.wait(_shape_job(request.model), line)
+        own = decoder(**typed[0], tied=typed[1]) if typed else loading.wait(_shape_job(request.model), line)
     except TfmvizError as error:  # sizes that describe no model
         line.say("")
         errors.show(error)
         return
     machine = loading.wait(_machine_job(request.model.device), line)
-    line.say(memory_bytes_words.line(own, typed=typed is not None))
+    line.say(memory_bytes_words.line(own, tied=typed[1] if typed else None))
     shape = shared(own, sharing, window)
     figure = _figure(shape, n_tokens, batch=batch, dtype=dtype, machine=machine)
     config = curves_layout.config("tfmviz bytes")
@@ -99,17 +100,25 @@ def _number(label: str, key: str, low: int, high: int, default: int, notes: Note
         bind=address.number_binding(key),
         persist_state="session",
         disabled=disabled,
-        width=128 if high < 10**6 else 152,  # seven digits and more
+        width=120 if high <= 1_000 else 128 if high < 10**6 else 152,  # up to four digits; up to six; more
     )
     return min(max(int(value), low), high)
 
 
-def _typed(notes: Notes) -> dict[str, int]:
-    """Sizes of a decoder, as `decoder` takes them."""
+def _typed(notes: Notes) -> tuple[dict[str, int], bool]:
+    """Sizes of a decoder, as `decoder` takes them, and whether its input and output share one table."""
     names = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head", "d_ff", "vocab_size")
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         values = [_number(label, key, 1, high, default, notes) for key, (label, default, high) in TYPED.items()]
-    return dict(zip(names, values, strict=True))
+        notes.add(address.settle_switch("size_tied", what="tied embeddings"))
+        tied = st.toggle(
+            "Tied embeddings",
+            key="size_tied",
+            bind="query-params",
+            persist_state="session",
+            help="One table for input and output, `tie_word_embeddings` in a config. Off, the output has its own.",
+        )
+    return dict(zip(names, values, strict=True)), bool(tied)
 
 
 def _tokens(notes: Notes) -> int:
@@ -148,12 +157,13 @@ def _figure(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str, machine
         )
         for colour, (part, name, dash) in enumerate(parts)
     ]
+    cards = [Level(name=f"{card} GB", value=card * 1e9) for card in DRAWN]
     return memory_growth.figure(
         [growth for growth in growths if len(growth.line) > 1],  # a single point is no line, and its name stood alone
         title=f"bytes, {shape.name}, {dtype}, batch {batch}",
         unit="bytes",
         lengths=TOKENS,
-        levels=[Level(name=machine[0], value=machine[1]), *(Level(name=f"{c} GB", value=c * 1e9) for c in DRAWN)],
+        levels=[Level(name=f"here: {bytes_text(machine[1])}", value=machine[1]), *cards],
         mark=n_tokens,
         dark=pickers.is_dark(),
     )

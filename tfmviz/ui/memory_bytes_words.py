@@ -15,9 +15,15 @@ TEXTBOOK_LENGTHS = (1_024, 2_048, 4_096, 32_768)
 TOO_LONG = 10**9  # tokens: nothing that anybody runs
 
 
-def line(shape: ModelShape, *, typed: bool) -> str:
-    """What the view shows, in one line."""
-    name = "A decoder of these sizes" if typed else f"**{display.markdown(shape.name)}**"
+def line(shape: ModelShape, *, tied: bool | None) -> str:
+    """What the view shows, in one line.
+
+    Args:
+        shape: the model.
+        tied: of sizes that are typed in, whether input and output share one table; None for any other model.
+    """
+    tables = "one table for input and output" if tied else "a table each for input and output"
+    name = f"**{display.markdown(shape.name)}**" if tied is None else f"A decoder of these sizes, {tables}"
     shared_by = "" if shape.n_kv_heads == shape.n_heads else f" on {counted(shape.n_kv_heads, 'KV head')}"
     return (
         f"{name}: {count_text(shape.n_parameters)} parameters, "
@@ -87,7 +93,7 @@ def fits(shape: ModelShape, n_tokens: int, rooms: Sequence[tuple[str, int]], *, 
         rows.append("| " + " | ".join(cells) + " |")
     fused, stored = (needs(way)(n_tokens) for way in ways)
     head = (
-        f"| memory | fused: {bytes_text(fused)} | longest text | matrix stored: {bytes_text(stored)} | longest text |\n"
+        f"| memory | fused: {_bytes(fused)} | longest text | matrix stored: {_bytes(stored)} | longest text |\n"
         "|:---|:---|---:|:---|---:|"
     )
     note = (
@@ -104,7 +110,7 @@ def textbook() -> str:
         weights = attention_weights(n, n_heads=TEXTBOOK_HEADS)
         taken = attention_bytes(n, n_heads=TEXTBOOK_HEADS)
         rows.append(f"| {n:,} | 8 x {n:,}² = {weights:,} | **{_precise(weights)}** | {bytes_text(taken)} |")
-    head = "| tokens | weights of one layer, 8 heads | that is | in float32 |\n|---:|---:|---:|---:|"
+    head = "| tokens | weights of one layer, 8 heads | that is | in float32 |\n|---:|:---|---:|---:|"
     note = (
         "Heads x tokens²: one weight for each query, key and head. **Twice the text is four times the matrix**, as the "
         "first two rows show. Two things that are often said wrongly: grouped queries make the *cache* smaller, not "
@@ -121,4 +127,4 @@ def _precise(n: int) -> str:
 
 
 def _bytes(n: int) -> str:
-    return bytes_text(n) if n else "none"
+    return bytes_text(n).replace(" ", "\u00a0") if n else "none"  # in a narrow column a number keeps its unit

@@ -12,7 +12,7 @@ import streamlit as st
 from tfmviz.analysis.measure import LENGTHS
 from tfmviz.analysis.memory_peak import AttentionCall
 from tfmviz.charts import curves_layout, memory_growth
-from tfmviz.charts.memory_growth import Level
+from tfmviz.charts.memory_levels import Level
 from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.ui import address, errors, live_run, loading, memory_measure_words, pickers
 from tfmviz.ui.address import Notes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from tfmviz.analysis.memory_catalogue import model_shape, of_config
@@ -44,7 +46,10 @@ def test_an_encoder_decoder_caches_two_layers_a_block() -> None:
     assert (shape.n_layers, shape.n_attention, shape.n_cached) == (6, 9, 6)
 
 
-def test_a_typed_decoder_has_as_many_parameters_as_one_that_is_built() -> None:
+@pytest.mark.parametrize(("tied", "output"), [(True, "tied"), (False, "linear")])
+def test_a_typed_decoder_has_as_many_parameters_as_one_that_is_built(
+    tied: bool, output: Literal["tied", "linear"]
+) -> None:
     config = TransformerConfig(
         architecture="decoder",
         **SIZES,
@@ -54,21 +59,23 @@ def test_a_typed_decoder_has_as_many_parameters_as_one_that_is_built() -> None:
         activation="silu",
         attention_bias="none",
         feed_forward_bias=False,
+        output=output,
     )
-    assert decoder(**SIZES).n_parameters == sum(weight.numel() for weight in build(config, seed=0).parameters())
+    built = build(config, seed=0)
+    assert decoder(**SIZES, tied=tied).n_parameters == sum(weight.numel() for weight in built.parameters())
 
 
 def test_sharing_keys_shrinks_cache_and_projections_and_leaves_the_matrix() -> None:
-    own = decoder(**SIZES)
+    own = decoder(**SIZES, tied=True)
     alone = shared(own, "MQA", window=16)
-    assert alone.n_parameters == decoder(**(SIZES | {"n_kv_heads": 1})).n_parameters
+    assert alone.n_parameters == decoder(**(SIZES | {"n_kv_heads": 1}), tied=True).n_parameters
     before, after = model_bytes(own, 64), model_bytes(alone, 64)
     assert 2 * after.cache == before.cache
     assert after.matrix == before.matrix == 4 * 8 * 64 * 64
 
 
 def test_a_window_bounds_matrix_and_cache() -> None:
-    windowed = shared(decoder(**SIZES), "sliding window", window=16)
+    windowed = shared(decoder(**SIZES, tied=True), "sliding window", window=16)
     long, longer = model_bytes(windowed, 64), model_bytes(windowed, 128)
     assert long.matrix == 4 * 8 * 64 * 16
     assert longer.matrix == 2 * long.matrix
@@ -76,7 +83,7 @@ def test_a_window_bounds_matrix_and_cache() -> None:
 
 
 def test_int8_halves_what_is_stored_and_not_what_is_computed() -> None:
-    shape = decoder(**SIZES)
+    shape = decoder(**SIZES, tied=True)
     half, quarter = model_bytes(shape, 64, dtype="bfloat16"), model_bytes(shape, 64, dtype="int8")
     assert half.weights == 2 * quarter.weights == 2 * shape.n_parameters
     assert half.cache == 2 * quarter.cache
@@ -84,7 +91,7 @@ def test_int8_halves_what_is_stored_and_not_what_is_computed() -> None:
 
 
 def test_the_longest_text_fits_and_one_more_token_does_not() -> None:
-    shape = decoder(**SIZES)
+    shape = decoder(**SIZES, tied=True)
 
     def needs(n: int) -> int:
         return model_bytes(shape, n).stored
@@ -96,4 +103,4 @@ def test_the_longest_text_fits_and_one_more_token_does_not() -> None:
 
 def test_heads_that_do_not_divide_are_refused() -> None:
     with pytest.raises(ConfigError, match="n_kv_heads=3"):
-        decoder(**(SIZES | {"n_kv_heads": 3}))
+        decoder(**(SIZES | {"n_kv_heads": 3}), tied=True)

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from tfmviz.charts.memory_growth import Growth, Level, figure
+from tfmviz.charts.memory_growth import Growth, figure
+from tfmviz.charts.memory_levels import Level
 from tfmviz.charts.memory_numbers import bytes_text, count_text, power_text, seconds_text
 from tfmviz.charts.palette import palette
 
@@ -59,6 +60,43 @@ def test_levels_in_reach_are_drawn_and_named() -> None:
     assert layout["shapes"][0]["y0"] == 8e9
 
 
+def level_note(value: float, **options: object) -> dict:
+    """The name of a level in the picture of `GROWTH`."""
+    notes = drawn(levels=[Level(name="card", value=value)], **options)["layout"]["annotations"]
+    return next(note for note in notes if note["text"] == "card")
+
+
+@pytest.mark.parametrize(("mark", "anchor"), [(None, "left"), (512, "left"), (64, "right")])
+def test_a_level_s_name_stands_where_the_mark_leaves_room(mark: int | None, anchor: str) -> None:
+    assert level_note(8e9, mark=mark)["xanchor"] == anchor
+
+
+@pytest.mark.parametrize(("value", "anchor"), [(0.95e6, "top"), (1.05e6, "bottom"), (8e9, "bottom")])
+def test_a_level_s_name_is_not_written_on_a_line_close_above_it(value: float, anchor: str) -> None:
+    flat = Growth(name="weights", colour=0, line=dict.fromkeys(LENGTHS, 1e6))
+    steep = Growth(name="matrix", colour=1, line={256: 1e3, 512: 1e10})
+    made = figure(
+        [flat, steep], title="bytes", unit="bytes", lengths=LENGTHS, levels=[Level(name="card", value=value)]
+    ).to_dict()
+    note = next(note for note in made["layout"]["annotations"] if note["text"] == "card")
+    assert note["yanchor"] == anchor
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_crosses_a_level_s_name_is_covered_by_the_page(dark: bool) -> None:
+    numbers = ",".join(str(part) for part in bytes.fromhex(palette(dark).background[1:]))
+    assert level_note(8e9, dark=dark)["bgcolor"] == f"rgba({numbers},0.75)"
+
+
+def test_a_name_that_another_line_runs_through_stands_in_front_of_its_end() -> None:
+    short = Growth(name="all", colour=0, line={64: 1e6, 256: 1e9})
+    long = Growth(name="one", colour=1, line={64: 1e5, 256: 1e8, 512: 1e10})
+    low = Growth(name="low", colour=2, line={64: 1e4, 512: 1e5})
+    made = figure([short, long, low], title="bytes", unit="bytes", lengths=LENGTHS).to_dict()
+    anchors = {note["text"]: note["xanchor"] for note in made["layout"]["annotations"][1:]}
+    assert anchors == {"all": "right", "one": "left", "low": "left"}
+
+
 def test_the_chosen_length_is_marked() -> None:
     assert drawn(mark=256)["layout"]["shapes"][-1]["x0"] == 256
 
@@ -69,6 +107,8 @@ def test_nothing_yet_is_an_empty_picture() -> None:
     low, high = empty["layout"]["yaxis"]["range"]
     assert math.isfinite(low)
     assert low < high
+    assert "nothing measured yet" in [note["text"] for note in empty["layout"]["annotations"]]
+    assert "nothing measured yet" not in [note["text"] for note in drawn()["layout"]["annotations"]]
 
 
 @pytest.mark.parametrize(
