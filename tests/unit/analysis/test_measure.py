@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -89,6 +91,18 @@ def test_an_unknown_device_is_refused() -> None:
 def test_a_call_that_fails_says_why_and_not_that_memory_ran_out(worker: Worker) -> None:
     assert "no such form" in worker.ask(CALL, "no such form", 64)["error"]  # type: ignore[arg-type]
     assert worker.ask(CALL, "fused", 64)["seconds"] > 0
+
+
+def test_a_call_imports_nothing_that_the_process_it_is_forked_from_has_not() -> None:
+    code = (
+        "import sys; from tfmviz.analysis import measure_worker as worker; worker.prepare(); had = set(sys.modules)\n"
+        "task = dict(n=64, n_heads=2, n_kv_heads=1, d_head=8, batch=1, dtype='float32', causal=True, block=128)\n"
+        "for form in ('materialised', 'chunked', 'fused'):\n"
+        "    worker.measured(task | dict(form=form, device='cpu', threads=1, backward=True))\n"
+        "print(len(set(sys.modules) - had))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) < 20
 
 
 def test_closing_ends_a_call_in_its_middle_and_every_process() -> None:
