@@ -87,7 +87,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
         if outside := [name for name in names if Path(name).name != name or not name.endswith(".safetensors")]:
             raise CheckpointError(f"{INDEX} points at {outside[0]!r}, which is no safetensors file of this folder.")
         return tuple(_existing(folder / name) for name in names)
-    if (folder / SINGLE).exists():
+    if (folder / SINGLE).is_file():
         return (folder / SINGLE,)
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in PICKLES)
     if pickles:
@@ -110,17 +110,20 @@ def read_header(path: Path) -> dict[str, dict[str, Any]]:
     Raises:
         CheckpointError: if the file is cut short, longer than it says, or not a safetensors file.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        start = file.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-        if not 2 <= length <= min(MAX_HEADER, size - 8):
-            raise CheckpointError(f"{path.name} is damaged or no safetensors file ({size:,} bytes). Download it again.")
-        text = file.read(length)
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            start = file.read(8)
+            length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+            text = file.read(length) if 2 <= length <= min(MAX_HEADER, size - 8) else b""
+    except OSError as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error.strerror}. Is it yours to read?") from error
+    if not text:
+        raise CheckpointError(f"{path.name} is damaged or no safetensors file ({size:,} bytes). Download it again.")
     try:
         header = json.loads(text)
         header.pop("__metadata__", None)
-        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+        end = max((_place(entry)[1] for entry in header.values()), default=0)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise CheckpointError(f"{path.name} is damaged: its header lists no tensors. Download it again.") from error
     if 8 + length + end != size:
@@ -128,6 +131,14 @@ def read_header(path: Path) -> dict[str, dict[str, Any]]:
     return dict(header)
 
 
-def _count(entry: dict[str, Any]) -> int:
+def _place(entry: dict[str, Any]) -> tuple[int, int]:
+    """First byte of a tensor and one past its last; raises ValueError, KeyError or TypeError for anything else."""
     start, end = entry["data_offsets"]
-    return int(end - start) // _BYTES.get(str(entry.get("dtype")), 1)
+    if not isinstance(start, int) or not isinstance(end, int):
+        raise TypeError(f"{start!r} to {end!r} are no bytes")
+    return start, end
+
+
+def _count(entry: dict[str, Any]) -> int:
+    start, end = _place(entry)
+    return (end - start) // _BYTES.get(str(entry.get("dtype")), 1)

@@ -21,20 +21,20 @@ def devices() -> tuple[str, ...]:
     return (*cards, *(("mps",) if torch.backends.mps.is_available() else ()), "cpu")
 
 
-def resolve_device(name: str) -> torch.device:
+def resolve_device(name: str | torch.device) -> torch.device:
     """The device meant by a name.
 
     Args:
-        name: "auto" (the best there is), "cpu", "mps", "cuda" (its first card) or "cuda:1".
+        name: "auto" (the best there is), "cpu", "mps", "cuda" (its first card) or "cuda:1"; or torch's own.
 
     Raises:
         UnknownDevice: if it is not one of these or this machine does not have it; the message lists what there is.
     """
     import torch
 
-    here = devices()
-    if not _NAME.fullmatch(str(name)):
-        raise UnknownDevice(f"{str(name)[:40]!r} names no device. This machine has: {', '.join(here)}; or say auto.")
+    here, name = devices(), str(name)
+    if not _NAME.fullmatch(name):
+        raise UnknownDevice(f"{name[:40]!r} names no device. This machine has: {', '.join(here)}; or say auto.")
     wanted = here[0] if name == "auto" else "cuda:0" if name == "cuda" else name
     if wanted not in here:
         raise UnknownDevice(f"This machine has no device {name!r}. It has: {', '.join(here)}.")

@@ -31,6 +31,13 @@ class ModelInputs:
     target_tokens: tuple[Token, ...] = ()
 
 
+def _check_one_text(text: str, pair: str | None, target: str | None) -> None:
+    """Tokenizers take lists of texts; a trace is of one."""
+    for name, typed in (("text", text), ("pair", pair or ""), ("target", target or "")):
+        if not isinstance(typed, str):
+            raise ConfigError(f"{name} is of type {type(typed).__name__}. Give one text, a str; trace several in turn.")
+
+
 class InputMaker:
     """Tokenizes, checks, pads and packs texts for one model. Safe to use from several threads.
 
@@ -123,6 +130,7 @@ class InputMaker:
         Raises:
             EmptyText, TextTooLong, ConfigError, CheckpointError: see :meth:`tfmviz.models.Model.trace`.
         """
+        _check_one_text(text, pair, target)
         encoding = self.encode(text, pair)
         self._check_typed(encoding, pair)
         self._check_length(encoding, text, pair)

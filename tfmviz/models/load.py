@@ -22,7 +22,7 @@ SCRATCH = "scratch:"
 def load_model(
     name: str | Path,
     *,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     dtype: torch.dtype | str | None = None,
     progress: Report | None = None,
     allow_download: bool | None = None,
@@ -33,7 +33,7 @@ def load_model(
     Args:
         name: a name of the catalogue ("minilm"), a local folder, a ``.gguf`` file, or a Hub id ("owner/name"). With
             "scratch:" before it ("scratch:gpt2"), the transformer written here takes that model's weights.
-        device: "auto" (CUDA, else MPS, else the CPU), "cpu", "cuda", "cuda:1" or "mps".
+        device: "auto" (CUDA, else MPS, else the CPU), "cpu", "cuda", "cuda:1" or "mps"; or torch's own.
         dtype: float format; None for float32, on every device.
         progress: called with a :class:`Progress` now and then during long steps.
         allow_download: False keeps to this disk. The environment (``TFMVIZ_OFFLINE``, ``HF_HUB_OFFLINE``) can forbid
@@ -63,7 +63,8 @@ def load_model(
     from tfmviz.models.huggingface import HuggingFaceModel
     from tfmviz.models.loading import load_folder
 
-    folder = unpacked(found.path, progress) if found.path.suffix.lower() == ".gguf" else found.path
+    is_packed = found.path.is_file()  # a folder may be called something.gguf too
+    folder = unpacked(found.path, progress) if is_packed else found.path
     if is_ours:
         from tfmviz.models.scratch_load import adapted
 

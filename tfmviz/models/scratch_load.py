@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
-from tfmviz.errors import CheckpointError
 from tfmviz.models.adapters import family_of, from_checkpoint
 from tfmviz.models.catalog import CatalogEntry
-from tfmviz.models.checkpoint import Checkpoint, inspect
+from tfmviz.models.checkpoint import Checkpoint, inspect, read_json
 from tfmviz.models.loading import LOADING, explained, open_tokenizer, quiet_transformers
 from tfmviz.models.memory import room_for
 from tfmviz.models.progress import Meter, Report
@@ -88,13 +85,8 @@ def byte_model(module: AnyTransformer, *, name: str) -> ScratchModel:
 
 def _start_id(checkpoint: Checkpoint) -> int | None:
     """The token with which the decoder of an encoder-decoder starts, from either of the files that may say so."""
-    written: dict[str, Any] = {}
     path = checkpoint.folder / "generation_config.json"
-    if path.is_file():
-        try:
-            written = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise CheckpointError(f"{path.name} is damaged: {error}. Download or save the model again.") from error
+    written = read_json(path, needed=path.name) if path.is_file() else {}
     for settings in (checkpoint.config, written):
         for name in ("decoder_start_token_id", "bos_token_id"):
             if isinstance(settings.get(name), int):

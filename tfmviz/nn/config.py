@@ -104,7 +104,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         _check_choices(self)
-        _check_numbers(self)
+        _check_types(self)
         _check_sizes(self)
         derived = {
             "n_kv_heads": self.n_kv_heads or self.n_heads,
@@ -161,10 +161,14 @@ def _check_choices(config: TransformerConfig) -> None:
             raise ConfigError(f"{name}={value!r} is unknown. Choose one of {', '.join(map(repr, choices))}.")
 
 
-def _check_numbers(config: TransformerConfig) -> None:
-    """Sizes are whole, and no number is NaN or infinite: a file read from outside may hold anything."""
+def _check_types(config: TransformerConfig) -> None:
+    """Each field holds what it should, and no number is NaN or infinite: a file read from outside may hold anything."""
     for name, kind in get_type_hints(TransformerConfig).items():
         value = getattr(config, name)
+        if kind in (str, bool) and not isinstance(value, kind):
+            raise ConfigError(
+                f"{name}={value!r} is no {'text' if kind is str else 'choice of True or False'}. Use one."
+            )
         if kind is int and (not isinstance(value, int) or isinstance(value, bool)):
             raise ConfigError(f"{name}={value!r} is not a whole number. Use one.")
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -39,21 +39,41 @@ class Embedding(nn.Module):
         """The vectors the first block reads. Without ``segments`` every token belongs to segment 0.
 
         Raises:
-            OutOfRange: if a token is no number of the vocabulary (on a CPU: a GPU stops the process at it).
+            ConfigError: if the tokens are not whole numbers in rows.
+            OutOfRange: if a token or segment is no number of its table (on a CPU: a GPU stops the process at it).
         """
-        try:
-            x = table(tokens)
-        except IndexError:
-            wrong = int(tokens[(tokens < 0) | (tokens >= table.num_embeddings)][0])
-            raise OutOfRange(
-                f"Token {wrong} is none of the {table.num_embeddings} of the vocabulary. Use 0 to "
-                f"{table.num_embeddings - 1}, or build the model with another vocab_size."
-            ) from None
+        if tokens.ndim != 2 or tokens.is_floating_point():
+            raise ConfigError(
+                f"Tokens of shape {tuple(tokens.shape)} and type {tokens.dtype} were given. Use whole numbers of shape "
+                "[batch, n]; tokens[None] makes a batch of one text."
+            )
+        x = look_up(table, tokens, "Token", "the vocabulary")
         if self.config.embedding_scale != 1.0:
             x = x * self.config.embedding_scale
         if self.config.n_segments:
-            x = x + self.segment(torch.zeros_like(tokens) if segments is None else segments)
+            which = torch.zeros_like(tokens) if segments is None else segments
+            x = x + look_up(self.segment, which, "Segment", "n_segments")
         return self.drop(self.norm(self.position(x, positions)))
+
+
+def look_up(table: nn.Embedding, numbers: Int[Tensor, "b n"], what: str, whole: str) -> Float[Tensor, "b n d_model"]:
+    """The rows of a table.
+
+    Args:
+        what: what a number stands for, for the error.
+        whole: what all of them are together.
+
+    Raises:
+        OutOfRange: if a number is not in the table.
+    """
+    try:
+        return table(numbers)
+    except IndexError:
+        n = table.num_embeddings
+        wrong = int(numbers[(numbers < 0) | (numbers >= n)][0])
+        raise OutOfRange(
+            f"{what} {wrong} is none of the {n} of {whole}. Use 0 to {n - 1}, or build the model with more."
+        ) from None
 
 
 class OutputHead(nn.Module):

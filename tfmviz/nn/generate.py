@@ -25,9 +25,13 @@ def sharpen(
         top_p: of those, keep the fewest that together hold this probability (Holtzman et al. 2019).
 
     Raises:
-        ConfigError: if a number is outside its range.
+        ConfigError: if a number is outside its range, or a score is NaN.
     """
     _check(temperature, top_k, top_p)
+    if bool(logits.isnan().any()):
+        raise ConfigError(
+            "The model's scores hold NaN, so there is no next token. Its weights are damaged or too large."
+        )
     if temperature == 0:
         return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
     # sums over a whole vocabulary need float32; the largest score at 0 stays there however small the temperature is
@@ -110,7 +114,7 @@ def _write(
     top_p: float | None,
 ) -> Int[Tensor, "b n_all"]:
     """Feed the text, draw, append, and from then on feed what was drawn only: the cache holds the rest."""
-    if tokens.shape[1] == 0:
+    if tokens.shape[-1] == 0:
         raise ConfigError("The prompt has no tokens, and the first token is drawn after another one. Begin with one.")
     if n_new < 0:
         raise ConfigError(f"n_new={n_new} is negative. Use the number of tokens to add, 0 or more.")

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfmviz.errors import ConfigError
+from tfmviz.errors import ConfigError, OutOfRange
 from tfmviz.nn.config import TransformerConfig
 
 
@@ -26,7 +26,7 @@ def sinusoidal(positions: Int[Tensor, "*b n"], d_model: int, base: float = 10_00
 
 def positions_of(tokens: Int[Tensor, "b n"], first: int = 0) -> Int[Tensor, " n"]:
     """0, 1, 2, ... for the tokens of a text, or from ``first`` on if a cache holds those before."""
-    return torch.arange(first, first + tokens.shape[1], device=tokens.device)
+    return torch.arange(first, first + tokens.shape[-1], device=tokens.device)
 
 
 class AddedPosition(nn.Module):
@@ -43,11 +43,14 @@ class AddedPosition(nn.Module):
 
         Raises:
             ConfigError: if a learned table has no row for a position.
+            OutOfRange: if a position is below 0.
         """
         if self.config.position == "sinusoidal":
             return x + sinusoidal(positions, self.config.d_model, self.config.position_base).to(x.dtype)
         if self.config.position == "learned":
-            last = int(positions.max()) if positions.numel() else -1  # no tokens: every table is long enough
+            first, last = map(int, positions.aminmax()) if positions.numel() else (0, -1)  # no tokens fit any table
+            if first < 0:
+                raise OutOfRange(f"Position {first} was given. Positions begin at 0; padding may stand at 0 as well.")
             if last >= self.config.max_positions:
                 raise ConfigError(
                     f"max_positions={self.config.max_positions} learned positions have no row for position {last}. "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfmviz.errors import ConfigError
+from tfmviz.errors import ConfigError, OutOfRange
 from tfmviz.nn import masks
 from tfmviz.nn.cache import KeyValueCache
 from tfmviz.nn.config import AttentionForm, TransformerConfig
@@ -58,11 +59,16 @@ class Transformer(nn.Module):
             cache: filled by this pass and read by the next.
             recording: filled with queries, keys and hidden states.
             ablate: heads ("self", layer, head) whose output is set to zero.
+
+        Raises:
+            ConfigError: if the tokens, ``visible`` or a position are not of this shape or length.
+            OutOfRange: if a token, segment or head is not there.
         """
+        check_heads(self.config, ablate)
         first = cache.length if cache is not None else 0
         positions = positions_of(tokens, first) if positions is None else positions
         inputs = AttentionInputs(
-            mask=hide_padding(mask or masks.parse(self.config.mask), visible),
+            mask=hide_padding(mask or masks.parse(self.config.mask), visible, first + tokens.shape[-1]),
             first_row=first,
             cache=cache,
             recording=recording,
@@ -110,8 +116,9 @@ class EncoderDecoder(nn.Module):
         ablate: Collection[Head] = (),
     ) -> Float[Tensor, "b m d_model"]:
         """The source as the decoder will see it; the options are those of `Transformer.hidden`."""
+        check_heads(self.config, ablate)
         positions = positions_of(source)
-        pattern = hide_padding(mask or masks.parse(self.config.mask), visible)
+        pattern = hide_padding(mask or masks.parse(self.config.mask), visible, source.shape[-1])
         inputs = AttentionInputs(mask=pattern, recording=recording, ablate=ablate)
         return self.encoder(self.source_embedding(source, self.tokens, positions), positions, inputs)
 
@@ -134,13 +141,14 @@ class EncoderDecoder(nn.Module):
             visible: False where a token of the source is padding.
             mask: which tokens of the target may look at each other; causal if not given.
         """
+        check_heads(self.config, ablate)
         first = cache.length if cache is not None else 0
         positions = positions_of(target, first)
         inputs = AttentionInputs(
             mask=mask or masks.Causal(), first_row=first, cache=cache, recording=recording, ablate=ablate
         )
         x = self.target_embedding(target, self.tokens, positions)
-        x = self.decoder(x, positions, inputs, memory, hide_padding(masks.Bidirectional(), visible))
+        x = self.decoder(x, positions, inputs, memory, hide_padding(masks.Bidirectional(), visible, memory.shape[1]))
         if cache is not None:
             cache.length += target.shape[1]
         return x
@@ -178,8 +186,36 @@ def use_form(model: nn.Module, form: AttentionForm) -> None:
             module.form = form
 
 
-def hide_padding(mask: masks.Mask, visible: Bool[Tensor, "b n"] | None) -> masks.Mask:
-    """The rule, and that nobody sees padding."""
+def check_heads(config: TransformerConfig, heads: Collection[Head]) -> None:
+    """Refuse heads that a model does not have: to ablate them would change nothing, and look like a finding.
+
+    Raises:
+        OutOfRange: naming the head and what there is.
+    """
+    if config.is_encoder_decoder:
+        stacks = {"encoder": config.n_layers, "decoder": config.n_decoder_layers, "cross": config.n_decoder_layers}
+    else:
+        stacks = {"self": config.n_layers}
+    for stack, layer, head in heads:
+        if not (0 <= layer < stacks.get(stack, 0) and 0 <= head < config.n_heads):
+            there = ", ".join(f"{name!r} of {layers} layers" for name, layers in stacks.items())
+            raise OutOfRange(
+                f"There is no head ({stack!r}, {layer}, {head}). There is {there}, each of {config.n_heads} heads, "
+                "counted from 0."
+            )
+
+
+def hide_padding(mask: masks.Mask, visible: Bool[Tensor, "b n"] | None, n_keys: int) -> masks.Mask:
+    """The rule, and that nobody sees padding.
+
+    Raises:
+        ConfigError: if ``visible`` does not say true or false of each of the ``n_keys`` keys.
+    """
     if visible is None:
         return mask
+    if visible.ndim != 2 or visible.shape[1] != n_keys or visible.dtype != torch.bool:
+        raise ConfigError(
+            f"visible is of shape {tuple(visible.shape)} and type {visible.dtype}. Use True or False of each of the "
+            f"{n_keys} tokens that may be looked at, those in a cache among them: [batch, {n_keys}], torch.bool."
+        )
     return mask & masks.Padding(visible[0] if len(visible) == 1 else visible)

@@ -78,9 +78,12 @@ def pad(encoding: Encoding, length: int, *, side: Literal["left", "right"], pad_
     Raises:
         ConfigError: if the encoding is longer than ``length``: padding never cuts.
     """
-    missing = length - len(encoding.tokens)
+    n = len(encoding.tokens)
+    missing = length - n
     if missing < 0:
-        raise ConfigError(f"cannot pad {len(encoding.tokens)} tokens to {length}: that would cut the text")
+        raise ConfigError(
+            f"pad_to={length} is less than the {n} tokens of the text, and padding never cuts. Use {n} or more."
+        )
     place = 0 if side == "left" or not encoding.tokens else encoding.tokens[-1].end
     segment = encoding.tokens[-1].segment if side == "right" and encoding.tokens else 0
     filler = Token(id=pad_id, text=pad_text, start=place, end=place, is_special=True, is_padding=True, segment=segment)

@@ -26,17 +26,23 @@ def positions(selection: Selection, length: int, *, what: str) -> Tensor:
         int64 positions in 0..length-1, on the CPU, in the order asked for.
 
     Raises:
-        OutOfRange: if a position lies outside.
+        OutOfRange: if a position lies outside, or it is no position at all.
     """
     if selection is None:
         return torch.arange(length)
     if isinstance(selection, slice):
         return torch.arange(length)[selection] if (selection.step or 1) > 0 else _backwards(selection, length)
-    index = torch.as_tensor(selection).detach().cpu()
-    index = index.reshape(-1)
+    try:
+        index = torch.as_tensor(selection).detach().cpu().reshape(-1)
+    except (TypeError, ValueError, RuntimeError) as error:  # a word, a set, a number of more than 64 bits
+        raise OutOfRange(
+            f"{what} {selection!r:.80} was asked for. Ask for a whole number, a list of them, or a slice."
+        ) from error
     if index.is_floating_point() and index.numel():
         raise OutOfRange(f"{what} {float(index[0]):g} was asked for. Positions are whole numbers.")
     if index.dtype == torch.bool:
+        if index.numel() != length:
+            raise OutOfRange(f"{index.numel()} times true or false was said of {length} {what}s. Say it of each.")
         index = index.nonzero().reshape(-1)
     index = index.to(torch.int64)
     if index.numel() and not (-length <= int(index.min()) and int(index.max()) < length):

@@ -16,7 +16,7 @@ import torch
 import tfmviz
 from tfmviz.errors import CheckpointError, NotEnoughMemory, TfmvizError, UnsupportedModel
 from tfmviz.models import memory
-from tfmviz.models.checkpoint import inspect
+from tfmviz.models.checkpoint import inspect, read_header
 
 Saved = Callable[[str], Path]
 
@@ -75,6 +75,44 @@ def test_what_is_no_safetensors_file_is_refused(folder: Path, content: bytes) ->
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         tfmviz.load_model(folder, device="cpu")
+
+
+@pytest.mark.parametrize("offsets", [["0", "4"], [0, 2, 4], "04", None])
+def test_a_header_whose_tensors_are_nowhere_is_refused(folder: Path, offsets: object) -> None:
+    header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": offsets}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is damaged"):
+        tfmviz.load_model(folder, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_folder_in_the_place_of_a_file_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    with pytest.raises(CheckpointError, match=name):
+        tfmviz.load_model(folder, device="cpu")
+
+
+def test_a_part_of_the_weights_that_cannot_be_opened_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read: Permission denied"):
+        read_header(folder / "model.safetensors")
+
+
+def test_a_folder_may_be_called_like_a_packed_file(folder: Path, saved: Saved) -> None:
+    place = folder.rename(folder.with_name("tiny.gguf"))
+    tokens = tfmviz.load_model(place, device="cpu").trace("The cat sat.").tokens
+    assert tokens == tfmviz.load_model(saved("bert"), device="cpu").trace("The cat sat.").tokens
+
+
+def test_generation_settings_that_are_none_are_refused_by_ours(saved: Saved, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(saved("llama"), tmp_path / "settings"))
+    (folder / "generation_config.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match=r"generation_config\.json"):
+        tfmviz.load_model(f"scratch:{folder}", device="cpu")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1, 2]", '"text"', "{" * 100_000, "\0"])

@@ -67,3 +67,7 @@ def test_a_format_may_be_named_or_given(asked: object) -> None:
 def test_other_formats_are_refused(asked: object) -> None:
     with pytest.raises(ConfigError, match="float32, bfloat16, float16"):
         resolve_dtype(asked)  # type: ignore[arg-type]
+
+
+def test_a_device_may_be_torchs_own(no_card: None) -> None:
+    assert resolve_device(torch.device("cpu")) == torch.device("cpu")

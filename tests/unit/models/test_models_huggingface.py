@@ -183,6 +183,12 @@ def test_padding_never_cuts(saved: Saved) -> None:
         tfmviz.load_model(saved("bert"), device="cpu").trace(TEXT, pad_to=3)
 
 
+@pytest.mark.parametrize("typed", [{"text": ["a", "b"]}, {"text": None}, {"text": b"a"}, {"text": "a", "pair": ["b"]}])
+def test_several_texts_or_none_are_a_sentence(saved: Callable[[str], Path], typed: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"{[*typed][-1]} is of type .*one text"):
+        tfmviz.load_model(saved("bert"), device="cpu").trace(**typed)
+
+
 @pytest.mark.parametrize("mask", ["causal", "bidirectional", "sliding:8", "nonsense"])
 def test_a_pretrained_model_keeps_its_own_mask(saved: Saved, mask: str) -> None:
     with pytest.raises(UnknownMask, match="written from scratch"):

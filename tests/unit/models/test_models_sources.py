@@ -145,3 +145,9 @@ def test_online_the_whole_catalogue_is_offered(monkeypatch: pytest.MonkeyPatch) 
 class _Spec:
     def __init__(self, folder: Path) -> None:
         self.submodule_search_locations = [str(folder)]
+
+
+@pytest.mark.parametrize("name", ["scratch-dates", "scratch-minilm"])
+def test_what_is_written_here_already_is_not_written_here_twice(name: str) -> None:
+    with pytest.raises(ModelNotFound, match="written from scratch already"):
+        tfmviz.load_model(f"scratch:{name}")

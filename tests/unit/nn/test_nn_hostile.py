@@ -57,9 +57,10 @@ def test_no_tokens_give_no_logits(position: str) -> None:
         ("norm_eps", math.nan), ("position_base", math.inf), ("attention_scale", math.nan),
         ("rotary_fraction", math.nan),
         ("dropout", None), ("d_model", 16.0), ("d_model", "16"), ("n_layers", 1.5), ("n_heads", True),
+        ("mask", 5), ("mask", ["causal"]), ("embedding_norm", "no"), ("output_bias", 1),
     ],
 )  # fmt: skip
-def test_a_number_that_is_none_is_named(field: str, value: object) -> None:
+def test_a_field_that_holds_something_else_is_named(field: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"{field}="):
         config(**{field: value})
 
@@ -115,3 +116,36 @@ def test_a_token_outside_the_vocabulary_is_named(token: int) -> None:
 
 def test_top_k_keeps_k_of_equals() -> None:
     assert (sharpen(torch.zeros(1, 9), top_k=2) > 0).sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("tokens", "options", "said"),
+    [
+        (torch.tensor([1, 2, 3]), {}, r"shape \(3,\).*tokens\[None\]"),
+        (torch.tensor([[1.0, 2.0]]), {}, "torch.float32"),
+        (torch.tensor([[1, 2]]), {"positions": torch.tensor([[-1, 0]])}, "Position -1"),
+        (torch.tensor([[1, 2, 3]]), {"visible": torch.ones(1, 2).bool()}, r"shape \(1, 2\).*\[batch, 3\]"),
+        (torch.tensor([[1, 2, 3]]), {"visible": torch.ones(1, 3).long()}, "torch.int64.*torch.bool"),
+        (torch.tensor([[1, 2]]), {"segments": torch.tensor([[0, 5]])}, "Segment 5 is none of the 2 of n_segments"),
+        (torch.tensor([[1, 2]]), {"ablate": [("self", 0, 4)]}, "There is no head .'self', 0, 4."),
+        (torch.tensor([[1, 2]]), {"ablate": [("self", 2, 0)]}, "'self' of 2 layers"),
+        (torch.tensor([[1, 2]]), {"ablate": [("decoder", 0, 0)]}, "There is no head"),
+    ],
+)  # fmt: skip
+def test_what_a_pass_cannot_mean_is_a_sentence(tokens: Tensor, options: dict, said: str) -> None:
+    model = build(config(n_heads=4, n_layers=2, n_segments=2)).eval()
+    with pytest.raises((ConfigError, OutOfRange), match=said):
+        model.hidden(tokens, **options)
+
+
+def test_a_batch_of_sources_and_its_padding_must_be_of_one_length() -> None:
+    model = build(config(architecture="encoder-decoder")).eval()
+    source, target = torch.ones(2, 5, dtype=torch.long), torch.ones(2, 3, dtype=torch.long)
+    memory = model.encode(source)
+    with pytest.raises(ConfigError, match=r"\[batch, 5\]"):
+        model.decode(target, memory, visible=torch.ones(2, 3).bool())
+
+
+def test_scores_that_are_no_numbers_draw_no_token() -> None:
+    with pytest.raises(ConfigError, match="NaN"):
+        sharpen(torch.tensor([[1.0, math.nan]]))

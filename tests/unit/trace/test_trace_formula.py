@@ -171,6 +171,19 @@ def test_what_is_not_there_is_refused_with_the_range() -> None:
         layer.weights(0, rows=[11])
 
 
+@pytest.mark.parametrize("rows", ["3", ["a"], {1, 2}, 2**70, [None], [True, False], True, [[True] * Q] * 2])
+def test_what_names_no_rows_is_a_sentence(rows: object) -> None:
+    layer = LayerAttention.from_queries_and_keys(query=random(4, Q, D), key=random(2, K, D))
+    with pytest.raises(OutOfRange, match="row"):
+        layer.weights(0, rows=rows)
+
+
+def test_rows_may_be_told_by_true_and_false() -> None:
+    layer = LayerAttention.from_queries_and_keys(query=random(4, Q, D), key=random(2, K, D))
+    chosen = [row % 3 == 0 for row in range(Q)]
+    assert torch.allclose(layer.weights(0, rows=chosen), layer.weights(0)[::3])
+
+
 def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ConfigError, match="dividing"):
         LayerAttention.from_queries_and_keys(query=random(4, Q, D), key=random(3, K, D))
