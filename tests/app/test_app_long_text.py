@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,19 @@ def model() -> Model:
 def plain(markdown: str) -> str:
     """What a visitor reads of escaped Markdown."""
     return markdown.replace("\\", "")
+
+
+def at_once(at: AppTest, key: str) -> list[str]:
+    """Kinds of the elements in a container whose elements all lie on one place; see assets/page.css."""
+
+    def below(node: Any) -> Iterator[Any]:
+        for child in getattr(node, "children", {}).values():
+            yield child
+            yield from below(child)
+
+    found = [node for node in below(at.main) if getattr(node.proto, "id", "").endswith(f"-{key}")]
+    assert len(found) == 1
+    return [node.type for node in below(found[0])]
 
 
 def maxima(weights: np.ndarray, side: int) -> np.ndarray:
@@ -79,6 +93,9 @@ def test_an_average_that_takes_too_long_is_a_window_and_says_why(
     expected = stack.mean(rows=slice(100, 612), cols=slice(0, 512)).numpy()
     np.testing.assert_allclose(arrays["weights"], expected, atol=1e-5)
     assert "too many to wait for" in words(at)
+    in_map = at_once(at, "map")
+    assert "bidi_component" in in_map
+    assert "caption" not in in_map
     assert [slider.key for slider in at.slider if slider.key in ("row", "column")] == ["row", "column"]
 
 

@@ -159,7 +159,7 @@ def _log_ticks(panel: Panel) -> dict[str, Any]:
     exponents = range(math.floor(panel.low), math.ceil(panel.high) + 1)
     values = [step * 10.0**exponent for exponent in exponents for step in steps]
     shown = [value for value in values if panel.low <= math.log10(value) <= panel.high]
-    return {"tickmode": "array", "tickvals": shown, "ticktext": [f"{value:g}" for value in shown]}
+    return {"tickmode": "array", "tickvals": shown, "ticktext": [f"{value:,g}" for value in shown]}
 
 
 def _axis(colours: Palette) -> dict[str, Any]:

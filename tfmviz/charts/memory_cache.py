@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WITH, WITHOUT, FORMULA = "with cache", "without", "formula"
 _BEFORE = 0.2  # of the x axis lies before the first token: the word "prefill" stands there
 _UNDER = 0.04  # of a panel lies under its 0
-_ROOM = 0.25  # decades above the slowest token: the names of the phases stand there
+_ROOM = 0.16  # of the time axis lies above the slowest token: the names of the phases stand there
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -94,10 +94,11 @@ def figure(
 def _times_panel(measured: CacheCurves) -> Panel:
     """Room for every time measured; for a millisecond to a second before there is one."""
     times = [1e3 * s for s in (*measured.seconds, *measured.seconds_without)] or [1.0, 1000.0]
+    low, high = math.log10(min(times)) - 0.1, math.log10(max(times)) + 0.1
     return Panel(
         title="time of one token, ms (log axis)",
-        low=math.log10(min(times)) - 0.1,
-        high=math.log10(max(times)) + _ROOM,
+        low=low,
+        high=high + _ROOM / (1 - _ROOM) * (high - low),
         bottom=0.5,
         top=1,
         log=True,

@@ -51,6 +51,16 @@ def test_prefill_and_decode_are_told_apart() -> None:
     assert figure.layout.xaxis.range[1] >= 17
 
 
+@pytest.mark.parametrize("slowest", [0.3, 22.0])
+def test_the_names_of_the_phases_have_room_above_the_slowest_token(slowest: float) -> None:
+    measured = CacheCurves(lengths=[10, 11], seconds=[slowest, 0.1], seconds_without=[1, 1], cache_bytes=[400, 440])
+    axis = memory_cache.figure(measured, n_prompt=10, n_new=8, predicted=PREDICTED).layout.yaxis
+    low, high = axis.range
+    most = np.log10(1_000 * max(slowest, 1))
+    assert (high - most) / (high - low) > 0.15  # 35 px of the panel: a line of text and half a dot
+    assert [text for text in axis.ticktext if len(text) > 4 and "," not in text] == []
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_two_ways_differ_in_colour_and_in_shape(dark: bool) -> None:
     figure = memory_cache.figure(MEASURED, n_prompt=10, n_new=8, predicted=PREDICTED, dark=dark)
