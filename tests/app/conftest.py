@@ -8,6 +8,15 @@ import pytest
 from on_page import MAIN
 from streamlit.testing.v1 import AppTest
 
+from tfmviz.ui import stoppable
+
+
+@pytest.fixture(autouse=True)
+def everything_is_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here no timer draws a page again, as a browser's does: a job that takes long on a busy machine is waited for."""
+    monkeypatch.setattr(stoppable, "PATIENCE_S", 600.0)
+    monkeypatch.setattr(stoppable, "UNTOLD_S", 600.0)
+
 
 @pytest.fixture
 def explore() -> Callable[..., AppTest]:

@@ -21,6 +21,7 @@ from tfmviz.models import Model
 
 PAGE = MAIN.parents[1] / "pages" / "inside.py"
 TEXT = "The cat sat on the mat, and the dog on the cat."
+DOWN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 HOSTILE = "<b>&amp;</b> $x$ **bold** :smile:"
 TEXTS = {
     "one token": "a",
@@ -130,10 +131,33 @@ def test_the_row_s_bars_are_its_scores_before_and_after(smollm2: Model) -> None:
 
 def test_the_check_line_states_the_differences(minilm: Model) -> None:
     said = check_line(inside(text=TEXT, layer="1", head="1"))
-    head, block = map(float, re.findall(r"within (\d\.\de-\d+|0\.0e\+00)", said)[1:])
-    assert head <= 1e-4
-    assert block <= 1e-4
+    powers = [int(power.translate(DOWN)) for power in re.findall(r"within \d(?:\.\d)? × 10(\S+?)[;.]", said)]
+    assert len(powers) + said.count("exactly") == 3
+    assert all(power < -4 for power in powers)
     assert "no cell is masked" in said
+
+
+def test_each_step_reads_its_own_picture(smollm2: Model) -> None:
+    """Numbers from the model's own modules and hidden states, where the page takes its stages."""
+    query = {"text": TEXT, "model": "smollm2", "layer": "3", "head": "4", "query": "5", "against": "2"}
+    trace = smollm2.trace(TEXT, hidden_states=True)
+    assert trace.hidden_states is not None
+    weights = trace["self"].weights(3, 4)
+    source = trace.inside(3).source
+    assert source.value is not None
+    value = source.value[1]
+    output = (weights @ value)[5]
+    added = output @ smollm2._module.model.layers[3].self_attn.o_proj.weight.detach()[:, 4 * 64 : 5 * 64].T
+    share, score = weights[5, 2] * value[2], float(source.query[4, 5] @ source.key[1, 2])
+    for step, wanted in {
+        "scaled": f"times 0.125 is {score / 8:.3g}",
+        "masked": f"may look at 6 of {len(trace.tokens)} keys",
+        "value": f"is {float(value[2].norm()):.3g} long",
+        "output": f"is {float(share.norm()):.3g} long, the whole output {float(output.norm()):.3g}",
+        "projection": f"adds a vector {float(added.norm()):.3g} long",
+        "residual": f"was {float(trace.hidden_states[3][5].norm()):.3g} long. This head's part is {added.norm():.3g}",
+    }.items():
+        assert wanted in words(inside(**query, step=step)), step
 
 
 def test_masked_cells_are_counted(smollm2: Model) -> None:

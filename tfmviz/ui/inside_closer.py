@@ -11,6 +11,7 @@ import streamlit as st
 from tfmviz.charts import curves_layout, saturation, stage_map
 from tfmviz.errors import NoAttention
 from tfmviz.ui import inside_row, pickers
+from tfmviz.ui.counting import significant
 from tfmviz.ui.inside_view import InsideView
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _why(view: InsideView) -> None:
         ("largest weight", own.largest, found.largest, ""),
         ("gradient through the softmax", own.gradient, found.gradient, ""),
     ):
-        lines.append(f"| {name} | {float(one.mean()):.3g}{unit} | {float(other.mean()):.3g}{unit} |")
+        lines.append(
+            f"| {name} | {significant(float(one.mean()), 3)}{unit} | {significant(float(other.mean()), 3)}{unit} |"
+        )
     st.markdown("\n".join(lines))
     measured = _measured()
     widths = sorted({one.d for one in measured})
@@ -127,9 +130,10 @@ def _cosine(view: InsideView) -> None:
     )
     _map(cosine, view, "cosine", highest=1.0)
     lengths = np.linalg.norm(view.found.key.numpy(), axis=-1)
+    shortest, longest = significant(float(lengths.min()), 3), significant(float(lengths.max()), 3)
     st.markdown(
-        f"Here q · k = {view.found.scores[view.row, view.key]:.4g} and the cosine is "
-        f"{cosine[view.row, view.column]:.3f}. Keys are {lengths.min():.3g} to {lengths.max():.3g} long."
+        f"Here q · k = {significant(float(view.found.scores[view.row, view.key]), 4)} and the cosine is "
+        f"{cosine[view.row, view.column]:.3f}. Keys are {shortest} to {longest} long."
     )
 
 

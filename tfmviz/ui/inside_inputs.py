@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -67,15 +67,6 @@ def place(stacks: Mapping[str, StackOutline], model: str, notes: Notes) -> Place
     chosen = _number("layer", stacks[stack].n_layers, layer, notes, anew=anew)
     heads = max(stacks[stack].n_heads[chosen], 1)
     return Place(stack=stack, layer=chosen, head=_number("head", heads, head, notes, anew=anew))
-
-
-def likely_place(stacks: Mapping[str, StackOutline], model: str) -> tuple[str, int]:
-    """The stack and layer that :func:`place` will give, so far as that can be told before the pickers are drawn."""
-    first, _ = pickers.start_of(model)
-    asked = str(st.session_state.get("stack") or address.asked("stack"))
-    stack = asked if asked in stacks else pickers.first_stack(stacks)
-    layer = str(st.session_state.get("layer", address.asked("layer")))
-    return stack, min(int(layer) if layer.isdecimal() else first, stacks[stack].n_layers - 1)
 
 
 def _number(what: str, count: int, default: int, notes: Notes, *, anew: bool) -> int:
@@ -154,7 +145,7 @@ def _move(by: int) -> None:
 
 
 def changes(notes: Notes, *, scales: bool, rotates: bool) -> Changes:
-    """What to change of the formula.
+    """What to change of the formula. Kept while it is not drawn: the page draws it once it knows the layer.
 
     Args:
         notes: takes what the address asked for in vain.
@@ -164,11 +155,10 @@ def changes(notes: Notes, *, scales: bool, rotates: bool) -> Changes:
     for key, what in (("unscaled", "“without √d”"), ("unrotated", "“without RoPE”")):
         notes.add(address.settle_switch(key, what=what))
     notes.add(address.settle_number("temperature", COLDEST, HOTTEST, 1.0, what="a temperature of"))
-    unscaled = st.toggle("Without √d", key="unscaled", bind="query-params", disabled=not scales)
-    unrotated = st.toggle("Without RoPE", key="unrotated", bind="query-params") if rotates else False
-    temperature = st.slider(
-        "Temperature", COLDEST, HOTTEST, 1.0, 0.1, key="temperature", bind="query-params", width=168
-    )
+    bound: dict[str, Any] = {"bind": "query-params", "persist_state": "session"}
+    unscaled = st.toggle("Without √d", key="unscaled", disabled=not scales, **bound)
+    unrotated = st.toggle("Without RoPE", key="unrotated", **bound) if rotates else False
+    temperature = st.slider("Temperature", COLDEST, HOTTEST, 1.0, 0.1, key="temperature", width=168, **bound)
     return Changes(
         unscaled=bool(unscaled) and scales,
         temperature=min(max(float(temperature), COLDEST), HOTTEST),
@@ -182,7 +172,7 @@ def closer(notes: Notes, *, rotates: bool) -> str:
     notes.add(address.settle("closer", options, CLOSER[0], what="view", among=f"There are {', '.join(options)}"))
     value = st.segmented_control(
         "Closer", options, default=CLOSER[0], key="closer", bind="query-params", required=True,
-        label_visibility="collapsed",
+        label_visibility="collapsed", persist_state="session",
     )  # fmt: skip
     return value if value in options else CLOSER[0]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tfmviz.ui import cache
+from tfmviz.ui import cache, stoppable
 from tfmviz.ui.requests import TraceRequest
-from tfmviz.ui.shelf import Job, Shelf, Step
+from tfmviz.ui.shelf import Job, Shelf
 
 if TYPE_CHECKING:
     from tfmviz.models.model import StackOutline
@@ -51,12 +51,22 @@ def inside_job(request: InsideRequest) -> Job[LayerInside]:
     """The job that looks into a layer, in a pass of the model that ends there, or that has done so."""
 
     def make(job: Job[LayerInside]) -> LayerInside:
-        job.report(Step(what="Running the model"))
         asked = request.trace
-        model = cache.model(asked.model)
-        return model.look_inside(request.stack, request.layer, text=asked.text, pair=asked.pair, target=asked.target)
+        model, part = cache.model(asked.model), _part(request)
+        with stoppable.passes(job, model, "Running the model", n_passes=part):
+            return model.look_inside(
+                request.stack, request.layer, text=asked.text, pair=asked.pair, target=asked.target
+            )
 
     return _layers.ask(request, make)
+
+
+def _part(request: InsideRequest) -> float:
+    """How much of a whole pass leads to the layer."""
+    stacks = outline(request.trace)
+    before = stacks["encoder"].n_layers if request.stack in ("decoder", "cross") else 0
+    layers = sum(stack.n_layers for name, stack in stacks.items() if name != "cross")
+    return (before + request.layer + 1) / layers
 
 
 def clear() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfmviz.errors import NoAttention
 from tfmviz.text import display
 from tfmviz.ui import (
     cache,
@@ -20,6 +18,7 @@ from tfmviz.ui import (
     inside_steps,
     inside_words,
     loading,
+    stoppable,
 )
 from tfmviz.ui.address import Notes
 from tfmviz.ui.counting import counted
@@ -58,22 +57,18 @@ def draw(request: TraceRequest) -> None:
 
 
 def _look(request: TraceRequest, line: loading.Line, body: st.delta_generator.DeltaGenerator) -> None:
-    """Wait for the model and for the layer that will be shown, showing how far they are.
-
-    No trace is made: the pass ends with the layer, which in a deep model is long before a whole pass would.
-    """
+    """Wait for the model, showing how far it is, and refuse a text that it does not take."""
     first = LAST_GOOD not in st.session_state
     job = cache.model_job(request.model)
     skeleton = body.skeleton(height=SKELETON_HEIGHT) if first and not job.future.done() else None
-    model = loading.wait(job, line, quiet_s=0 if first else loading.QUIET_S)
+    try:
+        model = loading.wait(job, line, quiet_s=0 if first else loading.QUIET_S)
+    finally:
+        if skeleton is not None:
+            skeleton.empty()
     if inputs.lacks_a_box(model.kind):
         st.rerun()
-    stack, layer = inside_inputs.likely_place(inside_jobs.outline(request), request.model.name)
-    asked = inside_jobs.InsideRequest(trace=request, stack=stack, layer=layer)
-    with contextlib.suppress(NoAttention):  # said beside the pickers, with which another layer can be had
-        loading.wait(inside_jobs.inside_job(asked), line)
-    if skeleton is not None:
-        skeleton.empty()
+    inside_jobs.outline(request)
 
 
 def _line(request: TraceRequest) -> str:
@@ -89,19 +84,23 @@ def _line(request: TraceRequest) -> str:
 def _head(request: TraceRequest) -> None:
     """Everything that depends on the head, the step and the tokens followed."""
     stacks, notes, notices = inside_jobs.outline(request), Notes(), st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    strip = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with strip:
         place = inside_inputs.place(stacks, request.model.name, notes)
         stack = stacks[place.stack]
         query = inside_inputs.query_token(stack, notes)
         key = inside_inputs.key_token(stack, notes)
-        try:
-            inside = _inside(request, place)
-        except Exception as error:  # a layer without queries and keys; the pickers stay
-            with notices:
-                errors.show(error)
-            return
-        changes = _changes(inside, notes)
     step = inside_inputs.step(notes)
+    try:
+        inside = _inside(request, place, loading.Line(notices))
+    except stoppable.Unfinished:
+        return
+    except Exception as error:  # a layer without queries and keys; the pickers stay
+        with notices:
+            errors.show(error)
+        return
+    with strip:
+        changes = _changes(inside, notes)
     view = look(inside, stack, place, query, key, changes)
     left, right = st.columns([11, 9], gap="medium")
     with left:
@@ -113,9 +112,12 @@ def _head(request: TraceRequest) -> None:
     notes.say(notices)
 
 
-def _inside(request: TraceRequest, place: Place) -> LayerInside:
+def _inside(request: TraceRequest, place: Place, line: loading.Line) -> LayerInside:
+    """The layer, in a pass that ends there: in a deep model long before a whole pass would."""
     asked = inside_jobs.InsideRequest(trace=request, stack=place.stack, layer=place.layer)
-    return inside_jobs.inside_job(asked).future.result()
+    inside = stoppable.wait("inside", asked, lambda: inside_jobs.inside_job(asked), line)
+    line.clear()
+    return inside
 
 
 def _changes(inside: LayerInside, notes: Notes) -> Changes:

@@ -11,6 +11,7 @@ from tfmviz.charts import bars, curves_layout
 from tfmviz.charts.bars import BarPanel
 from tfmviz.text import display
 from tfmviz.ui import pickers
+from tfmviz.ui.counting import significant
 from tfmviz.ui.inside_view import InsideView
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _dimensions(view: InsideView) -> None:
     panels = [
         BarPanel(title="query q", values=found.query[view.row].numpy(), role="query", chosen=largest),
         BarPanel(title="key k", values=found.key[view.key].numpy(), role="key", chosen=largest),
-        BarPanel(title=f"q × k, in sum {each.sum():.4g}", values=each, chosen=largest),
+        BarPanel(title=f"q × k, in sum {significant(float(each.sum()), 4)}", values=each, chosen=largest),
     ]
     _show(panels, None, "dimension of the head", "row_products")
 
@@ -85,7 +86,7 @@ def _values(view: InsideView) -> None:
     value = found.value[view.key].numpy()
     panels = [
         BarPanel(title="value v of the key", values=value, role="value"),
-        BarPanel(title=f"its share: {weight:.3g} × v", values=weight * value, role="value"),
+        BarPanel(title=f"its share: {significant(weight, 3)} × v", values=weight * value, role="value"),
         BarPanel(title="sum of all shares: the head's output", values=found.output[view.row].numpy(), role="value"),
     ]
     _show(panels, None, "dimension of the value", "row_values")

@@ -12,6 +12,7 @@ import streamlit as st
 from tfmviz.charts import stage_map
 from tfmviz.errors import NoAttention
 from tfmviz.ui import pickers
+from tfmviz.ui.counting import significant
 from tfmviz.ui.inside_view import MOST_DIMENSIONS, InsideView
 
 if TYPE_CHECKING:
@@ -187,10 +188,10 @@ def draw(step: str, view: InsideView) -> None:
         st.info(str(error), icon=":material/block:")
         return
     changed = "" if view.turns.is_the_models else ", **changed**"
-    low, high = made.span
+    low, high = map(significant, made.span)
     st.markdown(
         f"**{TITLES[step]}** &nbsp; {view.place.name}{changed}\n\n$${made.formula}$$\n\n"
-        f":small[{made.shape[0]:,} × {made.shape[1]:,} numbers, {_two(low)} to {_two(high)}{_part(made, view)}]"
+        f":small[{made.shape[0]:,} × {made.shape[1]:,} numbers, {low} to {high}{_part(made, view)}]"
     )
     figure = stage_map.figure(
         made.values,
@@ -222,8 +223,4 @@ def _part(made: StepPicture, view: InsideView) -> str:
         what = "dimensions" if made.columns is None else "columns"
         parts.append(f"{what} {first:,} to {first + columns - 1:,}")
     shown = f". Shown: {', '.join(parts)}" if parts else ""
-    return shown if made.unit != STREAM else f"{shown}. Colours end at ±{_two(made.highest or 0.0)}"
-
-
-def _two(number: float) -> str:
-    return f"{float(f'{number:.2g}'):g}".replace("-", "−")
+    return shown if made.unit != STREAM else f"{shown}. Colours end at ±{significant(made.highest or 0.0)}"

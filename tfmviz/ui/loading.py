@@ -36,6 +36,11 @@ class Line:
             self._slot = self._place.empty()
         self._slot.progress(done, text=text)
 
+    def clear(self) -> None:
+        """Take the bar away, if there is one."""
+        if self._slot is not None:
+            self._slot.empty()
+
     def say(self, markdown: str) -> None:
         """Show a sentence."""
         (self._slot or self._place).markdown(markdown)
@@ -59,13 +64,13 @@ def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: f
     if futures.wait([job.future], timeout=quiet_s).done:
         return job.future.result()
     while not job.future.done():
-        done, text = _progress(job.step, job.seconds, expected_s)
+        done, text = how_far(job.step, job.seconds, expected_s)
         line.progress(done, text)
         futures.wait([job.future], timeout=BEAT_S)
     return job.future.result()
 
 
-def _progress(step: Step, seconds: float, expected_s: float | None) -> tuple[float, str]:
+def how_far(step: Step, seconds: float, expected_s: float | None = None) -> tuple[float, str]:
     """The bar's length and the words beside it."""
     done = step.done
     if done is None and expected_s:

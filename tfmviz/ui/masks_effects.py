@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -9,9 +10,9 @@ import streamlit as st
 from tfmviz.charts import curves_layout, mask_effects
 from tfmviz.errors import EmptyText
 from tfmviz.text import display
-from tfmviz.ui import address, errors, loading, masks_jobs, masks_words, pickers
+from tfmviz.ui import address, errors, loading, masks_jobs, masks_words, pickers, stoppable
 from tfmviz.ui.address import Notes
-from tfmviz.ui.masks_jobs import SIDES, LeakRequest, PaddedRequest
+from tfmviz.ui.masks_jobs import NAME, SIDES, LeakRequest, PaddedRequest
 from tfmviz.ui.masks_panels import can_run_whole
 from tfmviz.ui.requests import TraceRequest
 
@@ -38,7 +39,8 @@ def padding(request: TraceRequest, model: Model, line: loading.Line) -> None:
         return
     pads, side = _padding_options(most, notes)
     notes.say(notices)
-    effect = loading.wait(masks_jobs.padding_job(PaddedRequest(trace=request, pads=pads, side=side), model), line)
+    asked = PaddedRequest(trace=request, pads=pads, side=side)
+    effect = stoppable.wait(NAME, ("padding", asked), lambda: masks_jobs.padding_job(asked, model), line)
     line.say(
         f"**{display.markdown(model.name)}** read the text alone and padded from {n_tokens:,} to {n_tokens + pads:,} "
         "tokens. Hidden padding should change nothing for the real tokens."
@@ -100,8 +102,9 @@ def leakage(request: TraceRequest, model: Model, line: loading.Line) -> None:
     found: dict[str, Leakage] = {}
     pictures = st.container()
     for name, rule in rules.items():
+        asked = LeakRequest(trace=request, at=at, mask=rule)
         try:
-            found[name] = loading.wait(masks_jobs.leak_job(LeakRequest(trace=request, at=at, mask=rule), model), line)
+            found[name] = stoppable.wait(NAME, asked, partial(masks_jobs.leak_job, asked, model), line)
         except Exception as error:  # the other mask is still shown
             with pictures:
                 errors.show(error)
@@ -134,8 +137,7 @@ def _position(typed: list[int], notes: Notes) -> int:
 
 
 def _movement(name: str, one: Leakage) -> None:
-    moved = f"{one.moved_before} of {one.at}"
-    st.markdown(f"**{name} mask** :small[:gray[{moved} tokens before the change moved]]")
+    st.markdown(f"**{name} mask** :small[:gray[{masks_words.moved(one)}]]")
     figure = mask_effects.movement(one.movement.numpy(), one.tokens, one.at, dark=pickers.is_dark())
     key = "movement_" + name.replace(" ", "_").replace("'", "")
     st.plotly_chart(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tfmviz.ui.requests import TraceRequest
+from tfmviz.ui import stoppable
+from tfmviz.ui.requests import HeadChoice, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
+    from tfmviz.analysis.head_view import HeadView
     from tfmviz.analysis.masks import Leakage, PaddingEffect, Passed, Pattern, Sizes
     from tfmviz.models import Model
-    from tfmviz.trace import Trace
+    from tfmviz.trace import AttentionStack, Trace
 
+NAME = "masks"  # of the page, whose jobs take each other's place
 Side = Literal["left", "right"]
 SIDES: tuple[Side, ...] = ("right", "left")
 
@@ -48,6 +52,25 @@ class UnderRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ViewsRequest:
+    """One head, or a mean over some, under its own mask and under each pattern.
+
+    Attributes:
+        under: the text and the patterns.
+        whole: whether the whole model ran under each of them.
+        stack: the stack's name.
+        choice: which head.
+        window: first row and first column of the pictures.
+    """
+
+    under: UnderRequest
+    whole: bool
+    stack: str
+    choice: HeadChoice
+    window: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LeakRequest:
     """One changed token under one mask.
 
@@ -72,6 +95,13 @@ _under: Shelf[UnderRequest, Mapping[Pattern, Passed]] = Shelf(
     workers=1,
     name="under",
 )
+_views: Shelf[ViewsRequest, Mapping[str, HeadView]] = Shelf(
+    budget=10**8,
+    most=64,
+    weigh=lambda views: sum(2 * one.weights.nbytes for one in views.values()),
+    workers=2,
+    name="views",
+)
 _effects: Shelf[PaddedRequest, PaddingEffect] = Shelf(
     budget=10**7, most=64, weigh=lambda _: 10**5, workers=1, name="padding"
 )
@@ -87,17 +117,17 @@ def padded_job(request: PaddedRequest, model: Model) -> Job[Trace]:
     """The text with its padding, under the model's own mask."""
 
     def make(job: Job[Trace]) -> Trace:
-        job.report(Step(what="Running the model"))
         asked = request.trace
         n_tokens = len(model.tokenize(asked.text, asked.pair))
         pads = room(model, n_tokens, request.pads)
-        return model.trace(
-            asked.text,
-            pair=asked.pair,
-            target=asked.target,
-            pad_to=n_tokens + pads if pads else None,
-            pad_side=request.side if pads else None,
-        )
+        with stoppable.passes(job, model, "Running the model"):
+            return model.trace(
+                asked.text,
+                pair=asked.pair,
+                target=asked.target,
+                pad_to=n_tokens + pads if pads else None,
+                pad_side=request.side if pads else None,
+            )
 
     return _padded.ask(request, make)
 
@@ -109,13 +139,31 @@ def under_job(request: UnderRequest, model: Model, trace: Trace) -> Job[Mapping[
         from tfmviz.analysis.masks import PATTERNS, passed, rule
 
         found: dict[Pattern, Passed] = {}
-        for done, pattern in enumerate(PATTERNS):
-            job.report(Step(what=f"Running the model under the {pattern} mask", done=done / len(PATTERNS)))
-            mask = rule(pattern, trace.tokens, sizes(request), causal=model.kind == "decoder")
-            found[pattern] = passed(model, trace.tokens, mask, hide_padding=False)
+        with stoppable.passes(job, model, "Running the model under six masks", n_passes=len(PATTERNS)):
+            for pattern in PATTERNS:
+                mask = rule(pattern, trace.tokens, sizes(request), causal=model.kind == "decoder")
+                found[pattern] = passed(model, trace.tokens, mask, hide_padding=False)
         return found
 
     return _under.ask(request, make)
+
+
+def views_job(request: ViewsRequest, stacks: Mapping[str, AttentionStack]) -> Job[Mapping[str, HeadView]]:
+    """The numbers of the pictures: of one head at once, of a mean over all heads of a long text in a minute."""
+
+    def make(job: Job[Mapping[str, HeadView]]) -> Mapping[str, HeadView]:
+        from tfmviz.analysis.head_view import head_view
+
+        found: dict[str, HeadView] = {}
+        began = time.monotonic()
+        for name, stack in stacks.items():
+            left = (time.monotonic() - began) * (len(stacks) / len(found) - 1) if found else None
+            what = "Computing the weights under each mask"
+            job.report(Step(what=what, done=len(found) / len(stacks), seconds_left=left))
+            found[name] = head_view(stack, request.choice.layer, request.choice.head, window=request.window)
+        return found
+
+    return _views.ask(request, make)
 
 
 def sizes(request: UnderRequest) -> Sizes:
@@ -131,10 +179,10 @@ def padding_job(request: PaddedRequest, model: Model) -> Job[PaddingEffect]:
     def make(job: Job[PaddingEffect]) -> PaddingEffect:
         from tfmviz.analysis.masks import padding
 
-        job.report(Step(what="Running the model with and without padding"))
         asked = request.trace
         n_tokens = len(model.tokenize(asked.text, asked.pair))
-        return padding(model, asked.text, n_tokens + request.pads, request.side, pair=asked.pair)
+        with stoppable.passes(job, model, "Running the model with and without padding", n_passes=3):
+            return padding(model, asked.text, n_tokens + request.pads, request.side, pair=asked.pair)
 
     return _effects.ask(request, make)
 
@@ -145,7 +193,7 @@ def leak_job(request: LeakRequest, model: Model) -> Job[Leakage]:
     def make(job: Job[Leakage]) -> Leakage:
         from tfmviz.analysis.masks import leakage
 
-        job.report(Step(what="Running the model twice"))
-        return leakage(model, request.trace.text, request.at, mask=request.mask, pair=request.trace.pair)
+        with stoppable.passes(job, model, "Running the model twice", n_passes=2):
+            return leakage(model, request.trace.text, request.at, mask=request.mask, pair=request.trace.pair)
 
     return _leaks.ask(request, make)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfmviz.ui import cache, errors, inputs, loading, masks_effects, masks_jobs, masks_panels, pickers
+from tfmviz.ui import cache, errors, inputs, loading, masks_effects, masks_jobs, masks_panels, pickers, stoppable
 from tfmviz.ui.address import Notes
 from tfmviz.ui.masks_jobs import PaddedRequest
 from tfmviz.ui.requests import TraceRequest
@@ -55,7 +56,8 @@ def _picture(view: str, request: TraceRequest, model: Model, line: loading.Line)
     # Plotly takes pandas as it finds it, half imported too, while another visitor's first picture is still importing it
     importlib.import_module("pandas")
     try:
-        DRAW.get(view, masks_panels.side_by_side)(request, model, line)
+        with contextlib.suppress(stoppable.Unfinished):
+            DRAW.get(view, masks_panels.side_by_side)(request, model, line)
     except Exception as error:  # likewise; a fragment's errors do not reach the page
         line.say("")
         errors.show(error)

@@ -16,14 +16,15 @@ from tfmviz.charts.mask_panels import SHOWS, MaskPanel, Show
 from tfmviz.components.token_map import token_map
 from tfmviz.errors import NoAttention
 from tfmviz.text import display
-from tfmviz.ui import address, loading, masks_jobs, masks_words, pickers
+from tfmviz.ui import address, loading, masks_jobs, masks_words, pickers, stoppable
 from tfmviz.ui.address import Notes
-from tfmviz.ui.masks_jobs import SIDES, PaddedRequest, UnderRequest
+from tfmviz.ui.masks_jobs import NAME, SIDES, PaddedRequest, UnderRequest, ViewsRequest
 from tfmviz.ui.picture import PLOTLY_UP_TO
 from tfmviz.ui.requests import HeadChoice, TraceRequest
 
 if TYPE_CHECKING:
     from tfmviz.models import Model
+    from tfmviz.models.model import StackOutline
     from tfmviz.trace import AttentionStack, Trace
 
 OWN = "own"
@@ -56,21 +57,23 @@ def side_by_side(request: TraceRequest, model: Model, line: loading.Line) -> Non
     """One head under the model's own mask and under six others."""
     notes, notices = Notes(), st.container()
     strip = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    # Every picker is drawn before anything is waited for: Streamlit forgets what a run does not draw.
+    stacks = model.outline(request.text, request.pair, request.target)
     with strip:
         options = _options(model, notes)
-    padded = PaddedRequest(trace=request, pads=options.pads, side=options.side)
-    trace = loading.wait(masks_jobs.padded_job(padded, model), line)
-    with strip:
-        name = stack_name(trace, notes)
-        choice = pickers.head_choice(trace[name], request.model.name, notes)
-        window = pickers.window(trace[name], "all", notes)
+        name = stack_name(stacks, notes)
+        choice = pickers.head_among(stacks[name].n_layers, max(stacks[name].n_heads), request.model.name, notes)
+        n_tokens = _n_padded(stacks[name], model, options.pads)
+        window = pickers.window_among(n_tokens, n_tokens, notes)
     notes.say(notices)
+    padded = PaddedRequest(trace=request, pads=options.pads, side=options.side)
+    trace = stoppable.wait(NAME, padded, lambda: masks_jobs.padded_job(padded, model), line)
     whole = options.whole and len(trace[name].query_tokens) <= WHOLE_UP_TO
-    stacks = _stacks(padded, model, trace, name, options, line)
+    under = UnderRequest(padded=padded, window=options.window, prefix=options.prefix)
+    seen = _stacks(under, model, trace, name, options, line)
+    asked = ViewsRequest(under=under, whole=whole, stack=name, choice=choice, window=window)
     try:
-        views = {
-            pattern: head_view(stack, choice.layer, choice.head, window=window) for pattern, stack in stacks.items()
-        }
+        views = stoppable.wait(NAME, asked, lambda: masks_jobs.views_job(asked, seen), line)
     except NoAttention as error:
         st.info(display.markdown(str(error)), icon=":material/block:")
         return
@@ -121,9 +124,15 @@ def can_run_whole(model: Model) -> bool:
     return takes_masks(model)
 
 
-def stack_name(trace: Trace, notes: Notes) -> str:
+def _n_padded(stack: StackOutline, model: Model, pads: int) -> int:
+    """Tokens of a stack with its padding; the decoder of an encoder-decoder has none."""
+    n_tokens = len(stack.query_tokens)
+    return n_tokens if stack.name == "decoder" else n_tokens + masks_jobs.room(model, n_tokens, pads)
+
+
+def stack_name(stacks: Mapping[str, StackOutline], notes: Notes) -> str:
     """Which stack of tokens that look at each other; there is a choice in an encoder-decoder."""
-    names = [name for name, stack in trace.stacks.items() if stack.query_tokens == stack.key_tokens]
+    names = [name for name in stacks if name != "cross"]
     first = names[0]
     if len(names) == 1:
         return first
@@ -133,15 +142,14 @@ def stack_name(trace: Trace, notes: Notes) -> str:
 
 
 def _stacks(
-    padded: PaddedRequest, model: Model, trace: Trace, name: str, options: Options, line: loading.Line
+    asked: UnderRequest, model: Model, trace: Trace, name: str, options: Options, line: loading.Line
 ) -> Mapping[str, AttentionStack]:
     """The stack under its own mask, then under each pattern."""
     from tfmviz.analysis.masks import PATTERNS, rule, under
 
     own = trace[name]
-    asked = UnderRequest(padded=padded, window=options.window, prefix=options.prefix)
     if options.whole and len(own.query_tokens) <= WHOLE_UP_TO:
-        passes = loading.wait(masks_jobs.under_job(asked, model, trace), line)
+        passes = stoppable.wait(NAME, asked, lambda: masks_jobs.under_job(asked, model, trace), line)
         return {OWN: own, **{pattern: passes[pattern].stack for pattern in PATTERNS}}
     if options.whole:
         st.caption(f"The whole model is run up to {WHOLE_UP_TO:,} tokens; this is the chosen layer alone.")
@@ -186,7 +194,15 @@ def _closely(views: Mapping[str, HeadView], choice: HeadChoice) -> None:
     notes = Notes()
     notes.add(address.settle("mask", names, "sliding", what="mask", among=f"There are {', '.join(names)}"))
     notes.say(st.container())
-    chosen = st.segmented_control("Closely", names, default="sliding", key="mask", bind="query-params", required=True)
+    chosen = st.segmented_control(
+        "Closely",
+        names,
+        default="sliding",
+        key="mask",
+        bind="query-params",
+        persist_state="session",  # it is not drawn while the page waits
+        required=True,
+    )
     chosen = chosen if chosen in names else "sliding"
     view = views[chosen]
     title = f"{choice.name}, {chosen} mask"
@@ -207,9 +223,9 @@ def this_model(request: TraceRequest, model: Model, line: loading.Line) -> None:
 
     notes, notices = Notes(), st.container()
     padded = PaddedRequest(trace=request, pads=0, side="right")
-    trace = loading.wait(masks_jobs.padded_job(padded, model), line)
-    name = stack_name(trace, notes)
+    name = stack_name(model.outline(request.text, request.pair, request.target), notes)
     notes.say(notices)
+    trace = stoppable.wait(NAME, padded, lambda: masks_jobs.padded_job(padded, model), line)
     stack = trace[name]
     found, n_tokens = applied(stack), len(stack.query_tokens)
     line.say(

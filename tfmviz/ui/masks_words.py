@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfmviz.analysis.head_view import HeadView
 from tfmviz.text import display
+from tfmviz.ui.counting import counted, significant
 from tfmviz.ui.requests import HeadChoice
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def seen(views: Mapping[str, HeadView], choice: HeadChoice, show: Show, padding:
     if len(same) == len(moved):
         what = "none of these masks moves any attention. "
     elif same:
-        what += f"{listed(same)} {'change' if len(same) > 1 else 'changes'} nothing here. "
-    said = f"**What you see** {choice.name}: {what}{padding}Hatched cells may not be looked at."
+        what += f"{listed(same)} {'move' if len(same) > 1 else 'moves'} less than 0.01 %. "
+    said = f"**What you see** {choice.name}: {what}{padding}Rows look, columns are looked at; hatched cells may not be."
     tries = {
         "allowed": "Show *weights*: what was taken from hidden cells goes to those that remain.",
         "weights": "Show *difference*: orange gained, blue lost.",
@@ -104,24 +105,37 @@ def this_model(found: Sequence[AppliedMask], stack: AttentionStack) -> str:
         what = f"{len(found)} different masks take turns in {stack.n_layers} layers."
         todo = "Lengthen the text: the windowed layers keep their width, the others do not."
     else:
-        what = f"All {stack.n_layers} layers with attention applied one and the same mask."
+        n_layers = len(found[0].layers)
+        what = "Its one layer with attention applied this mask."
+        if n_layers > 1:
+            what = f"All {n_layers} layers with attention applied one and the same mask."
         todo = f"A window wider than {n:,} tokens would look just like this: lengthen the text to find out."
     without = stack.n_layers - sum(len(one.layers) for one in found)
-    missing = f" {without} layers have no attention." if without else ""
-    return f"**What you see** {what}{missing}\n\n**Try** {todo}"
+    missing = f" {without} {'layer has' if without == 1 else 'layers have'} no attention." if without else ""
+    return f"**What you see** {what}{missing} Rows look, columns are looked at.\n\n**Try** {todo}"
 
 
 def padding(effect: PaddingEffect) -> str:
     """*What you see* and *Try* for padding, as Markdown."""
     cosine, low = float(effect.cosine.mean()), float(effect.cosine.min())
+    cosine_open, low_open = float(effect.cosine_open.mean()), float(effect.cosine_open.min())
+    draw = "it draws" if effect.n_padding == 1 else "they draw"
     return (
-        f"**What you see** {effect.n_padding} padding tokens on the {effect.side}. Hidden, they draw "
+        f"**What you see** {counted(effect.n_padding, 'padding token')} on the {effect.side}. Hidden, {draw} "
         f"{percent(float(effect.leak.nanmean()))} of the attention and the outputs keep a mean cosine of {cosine:.4f} "
-        f"(lowest {low:.4f}) to the unpadded text. Not hidden, they draw "
-        f"{percent(float(effect.leak_open.nanmean()))} and the mean cosine is {float(effect.cosine_open.mean()):.4f} "
-        f"(lowest {float(effect.cosine_open.min()):.4f}).\n\n"
+        f"(lowest {low:.4f}) to the unpadded text. Not hidden, {draw} {percent(float(effect.leak_open.nanmean()))} and "
+        f"the mean cosine is {cosine_open:.4f} (lowest {low_open:.4f}).\n\n"
         "**Try** Pad on the other side: learned positions move with the text, rotary ones only by their difference."
     )
+
+
+def moved(one: Leakage) -> str:
+    """How many tokens before the changed one noticed, in few words."""
+    if one.at == 0:
+        return "no token stands before the change"
+    if one.at == 1:
+        return f"the token before the change {'moved' if one.moved_before else 'did not move'}"
+    return f"{one.moved_before:,} of {one.at:,} tokens before the change moved"
 
 
 def leakage(found: Mapping[str, Leakage]) -> str:
@@ -131,12 +145,14 @@ def leakage(found: Mapping[str, Leakage]) -> str:
         if not one.at:
             parts.append(f"Under the {mask} mask there is no token before the changed one.")
         elif one.before == 0:
-            parts.append(f"Under the {mask} mask none of the {one.at} tokens before it changed, in any layer.")
+            who = "the token" if one.at == 1 else f"none of the {one.at:,} tokens"
+            did = "did not change" if one.at == 1 else "changed"
+            parts.append(f"Under the {mask} mask {who} before it {did}, in any layer.")
         else:
-            parts.append(
-                f"Under the {mask} mask {one.moved_before} of the {one.at} tokens before it changed, by up to "
-                f"{one.before:.2g} of their length."
-            )
+            who = "the token" if one.at == 1 else f"{one.moved_before:,} of the {one.at:,} tokens"
+            whose = "its" if one.at == 1 else "their"
+            by = f"by up to {significant(one.before)} of {whose} length"
+            parts.append(f"Under the {mask} mask {who} before it changed, {by}.")
     return f"**What you see** {' '.join(parts)}\n\n**Try** Change an earlier token: how much of the text notices?"
 
 
@@ -146,7 +162,7 @@ def percent(share: float) -> str:
         return "0 %"
     if share < 5e-5:
         return "under 0.01 %"
-    return f"{float(f'{100 * share:.2g}'):g} %"
+    return f"{significant(100 * share)} %"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from tfmviz.analysis.memory import itemsize
 from tfmviz.charts.memory_numbers import bytes_text, seconds_text
 from tfmviz.text import display
 from tfmviz.ui import live_run
-from tfmviz.ui.positions_words import tiny
+from tfmviz.ui.counting import significant
 
 if TYPE_CHECKING:
     from tfmviz.analysis.generation import CacheShape, TokenStep
@@ -111,7 +111,9 @@ def _agreement(steps: Sequence[TokenStep]) -> str:
     same = _same(steps)
     if same < len(steps):
         return f"They part at token {same + 1:,}: two words were equally likely to within rounding."
-    return f"Both wrote the same {len(steps):,} tokens; logits agree to {tiny(max(s.difference for s in steps))}."
+    return (
+        f"Both wrote the same {len(steps):,} tokens; logits agree to {significant(max(s.difference for s in steps))}."
+    )
 
 
 def _same(steps: Sequence[TokenStep]) -> int:

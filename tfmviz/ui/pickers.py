@@ -84,10 +84,15 @@ def start_of(model: str) -> tuple[int, int]:
 
 def head_choice(stack: AttentionStack, model: str, notes: Notes) -> HeadChoice:
     """Which layer and which head."""
+    return head_among(stack.n_layers, stack.n_heads, model, notes)
+
+
+def head_among(n_layers: int, n_heads: int, model: str, notes: Notes) -> HeadChoice:
+    """Which layer and which head of so many, before there is a trace."""
     (layer, head), anew = start_of(model), is_another(model)
     return HeadChoice(
-        layer=_pick("layer", stack.n_layers, layer, notes, anew=anew),
-        head=_pick("head", stack.n_heads, head, notes, anew=anew),
+        layer=_pick("layer", n_layers, layer, notes, anew=anew),
+        head=_pick("head", n_heads, head, notes, anew=anew),
     )
 
 
@@ -137,6 +142,11 @@ def window(stack: AttentionStack, part: Part, notes: Notes) -> tuple[int, int]:
     """Where a long text is looked at: first row and first column of the picture. Draws nothing for a short one."""
     rows = part_size(stack.query_tokens, part, side=0)
     columns = part_size(stack.key_tokens, part, side=1)
+    return window_among(rows, columns, notes)
+
+
+def window_among(rows: int, columns: int, notes: Notes) -> tuple[int, int]:
+    """The same in a picture of so many rows and columns, before there is a trace."""
     return _window_start("row", rows, notes), _window_start("column", columns, notes)
 
 

@@ -86,6 +86,11 @@ def own_job(request: ModelRequest, model: Model) -> Job[Own]:
     return _own.ask(request, make)
 
 
+def is_measured(scheme: str, seed: int) -> bool:
+    """Whether one scheme's model is there already."""
+    return _lengths.peek((scheme, seed)) is not None
+
+
 def lengths_job(scheme: str, seed: int) -> Job[Lengths]:
     """One scheme's small model, trained and measured; kept for whoever asks next."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from tfmviz.ui import cache, loading, pickers, positions_jobs, positions_own, po
 from tfmviz.ui.address import Notes
 from tfmviz.ui.positions_schemes import chart, number
 from tfmviz.ui.requests import TraceRequest
-from tfmviz.ui.shelf import Job
+from tfmviz.ui.shelf import Job, Stopped
 from tfmviz.ui.training_picture import duration
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tfmviz.text import Token
 
 EVERY_S = 1.0
+STOPPED = "lengths_stopped"  # the seed whose models this visitor stopped
 
 
 def this_model(request: TraceRequest, line: loading.Line) -> None:
@@ -131,14 +133,26 @@ def longer(request: TraceRequest, line: loading.Line) -> None:
 
     del request  # the task has random texts of its own
     notes, notices = Notes(), st.container()
-    seed = number("Seed", "lengths_seed", 0, 2, 0, notes)
+    strip = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with strip:
+        seed = number("Seed", "lengths_seed", 0, 2, 0, notes)
     notes.say(notices)
     line.say(
         f"Six small decoders, trained **here** on texts of {TRAINED_LENGTH} tokens to say which token stood three "
         "places back, then asked on longer texts."
     )
-    jobs: dict[str, Job[Lengths]] = {scheme: positions_jobs.lengths_job(scheme, seed) for scheme in SCHEMES}
+    stopped = st.session_state.get(STOPPED) == seed
+    jobs: dict[str, Job[Lengths]] = {
+        scheme: positions_jobs.lengths_job(scheme, seed)
+        for scheme in SCHEMES
+        if not stopped or positions_jobs.is_measured(scheme, seed)
+    }
     live = any(not job.future.done() for job in jobs.values())
+    with strip:
+        if live:
+            st.button("Stop", key="lengths_stop", icon=":material/stop:", on_click=partial(_stop, seed, jobs))
+        elif stopped:
+            st.button("Go on", key="lengths_go_on", icon=":material/play_arrow:", on_click=_go_on)
 
     def part() -> None:
         if live and all(job.future.done() for job in jobs.values()):
@@ -148,16 +162,35 @@ def longer(request: TraceRequest, line: loading.Line) -> None:
     st.fragment(part, run_every=EVERY_S if live else None, key="lengths")()
 
 
+def _stop(seed: int, jobs: dict[str, Job[Lengths]]) -> None:
+    """End what is being trained; what was measured stays. Another visitor's page asks for the rest by itself."""
+    st.session_state[STOPPED] = seed
+    for job in jobs.values():
+        job.stop()
+
+
+def _go_on() -> None:
+    st.session_state.pop(STOPPED, None)
+
+
 def _lengths(jobs: dict[str, Job[Lengths]]) -> None:
     """The curves of those that are done."""
-    from tfmviz.analysis.positions import TRAINED_LENGTH
+    from tfmviz.analysis.positions import SCHEMES, TRAINED_LENGTH
 
-    done = {scheme: job.future.result() for scheme, job in jobs.items() if job.future.done()}
+    done = {
+        scheme: job.future.result()
+        for scheme, job in jobs.items()
+        if job.future.done() and not isinstance(job.future.exception(), Stopped)
+    }
     running = next((job for job in jobs.values() if not job.future.done() and job.step.done is not None), None)
-    share = (len(done) + ((running.step.done or 0.0) if running else 0.0)) / len(jobs)
-    st.progress(min(share, 1.0), text=_how_far(len(jobs) - len(done), running))
+    share = (len(done) + ((running.step.done or 0.0) if running else 0.0)) / len(SCHEMES)
+    text = _how_far(len(jobs) - len(done), running)
+    if len(jobs) < len(SCHEMES):
+        text = f"Stopped: {len(done)} of {len(SCHEMES)} models are trained"
+    st.progress(min(share, 1.0), text=text)
     if not done:
-        st.skeleton(height=380)
+        if jobs:
+            st.skeleton(height=380)
         return
     figure = position_curves.lines(
         [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tfmviz.ui.counting import counted
+from tfmviz.ui.counting import counted, significant
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,9 +47,10 @@ def rotary(plain: Turns, factor: float) -> str:
     )
     if not plain.unseen:
         beyond = f"Every pair comes round within {plain.trained_length:,} positions: past that length none is new."
+    first = _two(plain.radians[0])
     return (
-        f"**What you see** Pair 0 turns by {float(plain.radians[0]):.2g} radians a position, the last one by "
-        f"{float(plain.radians[-1]):.2g}. {beyond} {slower}\n\n"
+        f"**What you see** Pair 0 turns by {first} {'radian' if first == '1' else 'radians'} a position, the last by "
+        f"{_two(plain.radians[-1])}. {beyond} {slower}\n\n"
         "**Try** A base of 500,000 (Llama 3): how many pairs never come round?"
     )
 
@@ -57,9 +58,9 @@ def rotary(plain: Turns, factor: float) -> str:
 def biases(slopes: Tensor, bucket: Tensor, length: int) -> str:
     """*What you see* and *Try* for biases, as Markdown."""
     used = len(bucket.unique())
-    others = f" and {float(slopes[-1]):.2g} off the last head's: some heads look near, some far"
+    others = f" and {_two(slopes[-1])} off the last head's: some heads look near, some far"
     return (
-        f"**What you see** ALiBi takes {float(slopes[0]):.2g} off head 0's score for every token of distance"
+        f"**What you see** ALiBi takes {_two(slopes[0])} off head 0's score for every token of distance"
         f"{others if len(slopes) > 1 else ''}. T5 puts {2 * length - 1:,} distances into {used} buckets, one each when "
         "near, ever wider ones when far.\n\n"
         "**Try** More positions: beyond the largest distance all share the last bucket."
@@ -71,7 +72,7 @@ def learned(alike: Tensor) -> str:
     n = len(alike)
     next_to = float(alike.diagonal(1).mean()) if n > 1 else 1.0
     far = n // 2
-    apart = f", {far:,} apart {tiny(float(alike.diagonal(far).mean()))}" if far > 1 else ""
+    apart = f", {far:,} apart {_two(alike.diagonal(far).mean())}" if far > 1 else ""
     return (
         f"**What you see** Neighbours have a mean cosine of {next_to:.2f}{apart}. Nobody told the model that position "
         "7 lies beside position 8.\n\n**Try** Position 0: it is often unlike all others."
@@ -105,7 +106,7 @@ def own_rotations(found: Sequence[OwnRotation]) -> str:
         scaled = f", scaled for longer texts ({one.scaling})" if one.scaling else ""
         where = f"In {one.layers} layers " if one.layers else "Here "
         said.append(
-            f"{where}{n} pairs of each head turn{base}{scaled}: pair 0 comes round in {float(turns.wavelength[0]):.2g} "
+            f"{where}{n} pairs of each head turn{base}{scaled}: pair 0 comes round in {_two(turns.wavelength[0])} "
             f"positions, the last one in {_whole(float(turns.wavelength[-1]))}. {turns.unseen} of them never come "
             f"round within the {turns.trained_length:,} tokens that it takes."
         )
@@ -116,16 +117,16 @@ def own_biases(found: Sequence[OwnBias]) -> str:
     """*What you see* and *Try* for the loaded model's own biases, as Markdown."""
     first = found[0]
     if first.kind == "alibi":
-        steepest, flattest = float(first.slopes.max()), float(first.slopes.min())
+        steepest, flattest = _two(first.slopes.max()), _two(first.slopes.min())
         said = (
-            f"{len(first.slopes)} heads with slopes from {steepest:.2g} to {flattest:.2g} a token: the steepest looks "
+            f"{len(first.slopes)} heads with slopes from {steepest} to {flattest} a token: the steepest looks "
             "near, the flattest far. Nothing of it is learned."
         )
         return f"**What you see** {said}\n\n**Try** *biases*: other numbers of heads."
     said = " ".join(
         f"{stack_name(one.stack).capitalize()}: {one.n_buckets} learned numbers a head; at distance −1 from "
-        f"{float(_at(one, -1).min()):.2g} to {float(_at(one, -1).max()):.2g}, far away from "
-        f"{float(one.bias[:, 0].min()):.2g} to {float(one.bias[:, 0].max()):.2g}."
+        f"{_two(_at(one, -1).min())} to {_two(_at(one, -1).max())}, far away from "
+        f"{_two(one.bias[:, 0].min())} to {_two(one.bias[:, 0].max())}."
         for one in found
     )
     return f"**What you see** {said} Steps are buckets.\n\n**Try** *biases*: how distances fall into buckets."
@@ -141,13 +142,17 @@ def stack_name(stack: str) -> str:
     return "every layer" if stack == "self" else stack
 
 
+def _two(number: Tensor | float) -> str:
+    return significant(float(number))
+
+
 def _whole(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def panel(one: SchemeOnText) -> str:
     """A scheme's name and its numbers, as Markdown."""
-    return f"**{one.scheme}**  \n:small[:gray[shuffling moves outputs by {tiny(one.error)}]]"
+    return f"**{one.scheme}**  \n:small[:gray[shuffling moves outputs by {_two(one.error)}]]"
 
 
 def order(found: Sequence[SchemeOnText]) -> str:
@@ -156,7 +161,7 @@ def order(found: Sequence[SchemeOnText]) -> str:
     least = min((one for one in found if one.scheme != "none"), key=lambda one: one.error)
     same = ""
     if none.same_token is not None:
-        apart = "exactly" if none.same_token == 0 else f"to {tiny(none.same_token)}"
+        apart = "exactly" if none.same_token == 0 else f"to {_two(none.same_token)}"
         same = f" Equal tokens come out equal there, {apart}."
     if not any(one.error for one in found if one.scheme != "none"):
         return (
@@ -165,7 +170,7 @@ def order(found: Sequence[SchemeOnText]) -> str:
         )
     return (
         f"**What you see** Without positions, shuffling the text shuffles the outputs and does nothing else: they "
-        f"agree to {tiny(none.error)} of the largest. With positions they move by at least {tiny(least.error)} "
+        f"agree to {_two(none.error)} of the largest. With positions they move by at least {_two(least.error)} "
         f"({least.scheme}).{same}\n\n**Try** A text of one word many times: without positions its map is flat."
     )
 
@@ -187,12 +192,3 @@ def longer(done: Mapping[str, Lengths]) -> str:
         f"{one.n_parameters:,} weights, one seed, one task: a measurement, not a law.\n\n"
         "**Try** Another seed: which curves stay?"
     )
-
-
-def tiny(value: float) -> str:
-    """A number with two significant digits; as a power of ten where it is below a thousandth."""
-    if value == 0 or abs(value) >= 1e-3:
-        return f"{value:.2g}".replace("-", "−")
-    digits, power = f"{value:.1e}".split("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} × 10{raised}".replace("-", "−")

@@ -19,6 +19,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
+class Stopped(Exception):
+    """A job was told to end before it had made anything."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """How far a job is.
@@ -42,15 +46,34 @@ class Job(Generic[V]):
         future: holds the result, or the error.
         started: when it was asked for, on the monotonic clock.
         step: the latest word from the maker.
+        is_stopped: whether `stop` was called.
+        wanted_until: until when somebody wants it, on the monotonic clock; without end where nobody said so.
     """
 
     future: Future[V] = field(default_factory=Future)
     started: float = field(default_factory=time.monotonic)
     step: Step = field(default_factory=lambda: Step(what="Waiting for its turn"))
+    is_stopped: bool = False
+    wanted_until: float = float("inf")
 
     def report(self, step: Step) -> None:
-        """Take the maker's word on how far it is."""
+        """Take the maker's word on how far it is.
+
+        Raises:
+            Stopped: if nobody wants the thing any more: the maker ends here, and nothing is kept.
+        """
+        if self.is_stopped or time.monotonic() > self.wanted_until:
+            raise Stopped
         self.step = step
+
+    def want(self, seconds: float) -> None:
+        """Say that somebody waits for it, and how soon they will say so again; nobody else may wait in silence."""
+        now = time.monotonic() + seconds
+        self.wanted_until = now if self.wanted_until == float("inf") else max(now, self.wanted_until)
+
+    def stop(self) -> None:
+        """End it where its maker next says how far it is. Who waits for it gets `Stopped`, and may ask anew."""
+        self.is_stopped = True
 
     @property
     def seconds(self) -> float:
@@ -114,8 +137,8 @@ class Shelf(Generic[K, V]):
             self._kept.clear()
 
     def _run(self, key: K, job: Job[V], make: Callable[[Job[V]], V]) -> None:
-        job.report(Step(what="Getting ready"))
         try:
+            job.report(Step(what="Getting ready"))
             made = make(job)
         except BaseException as error:
             with self._lock:

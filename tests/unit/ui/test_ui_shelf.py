@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tfmviz.ui.shelf import Job, Shelf
+from tfmviz.ui.shelf import Job, Shelf, Step, Stopped
 
 
 def shelf(*, budget: int = 100, most: int = 10) -> Shelf[str, bytes]:
@@ -64,3 +64,30 @@ def test_an_error_reaches_whoever_waits_and_is_forgotten() -> None:
     with pytest.raises(ValueError, match="no"):
         store.ask("a", fail).future.result(5)
     assert store.ask("a", lambda job: b"now").future.result(5) == b"now"
+
+
+def test_a_job_that_is_stopped_ends_where_it_says_how_far_it_is_and_can_be_asked_for_again() -> None:
+    store, gate = shelf(), threading.Event()
+
+    def make(job: Job[bytes]) -> bytes:
+        gate.wait(5)
+        job.report(Step(what="half of it", done=0.5))
+        return b"made"
+
+    job = store.ask("a", make)
+    job.stop()
+    gate.set()
+    with pytest.raises(Stopped):
+        job.future.result(5)
+    assert store.ask("a", make).future.result(5) == b"made"
+
+
+def test_a_job_that_nobody_wants_any_more_ends() -> None:
+    job: Job[bytes] = Job()
+    job.report(Step(what="never said to be wanted: goes on"))
+    job.want(60)
+    job.want(-1)
+    job.report(Step(what="another visitor wants it still"))
+    job.wanted_until = 0.0
+    with pytest.raises(Stopped):
+        job.report(Step(what="nobody does"))
