@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:
     # Streamlit puts this file's own folder on the path, not the one that holds the package.
     sys.path.insert(0, str(ROOT))
 
+from tfmviz.components.theme_watch import theme_watch  # noqa: E402 - the path must be there first
 from tfmviz.ui import inputs, style  # noqa: E402 - the path must be there first
 
 # In the order of the menu; a page that this version does not have yet is left out.
@@ -42,6 +43,7 @@ page = st.navigation(
 st.set_page_config(page_title=f"{page.title} · tfmviz", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide")
 st.logo(str(ROOT / "assets" / "wordmark.svg"), size="large", icon_image=str(ROOT / "assets" / "logo.svg"))
 style.apply()
+theme_watch()
 with st.sidebar:
     st.session_state["request"] = inputs.shared()
 page.run()

@@ -14,6 +14,19 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 SLOW = 120_000
 
 Open = Callable[..., Page]
+# Tables that are wider than the screen, and cells of numbers that take two lines.
+TABLES = """() => {
+    const lines = (cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size;
+    };
+    const all = (what) => [...document.querySelectorAll(`[data-testid="stMarkdownContainer"] ${what}`)];
+    return {
+        "cut off": all("table").filter((table) => table.getBoundingClientRect().right > innerWidth).length,
+        "numbers without their unit": all('td[style*="right"]').filter((cell) => lines(cell) > 1).length,
+    };
+}"""
 
 
 @pytest.fixture
@@ -91,6 +104,7 @@ def test_nothing_stands_out_of_a_phone_and_nothing_is_inaccessible(memory: Open,
     expect(page.get_by_text("What you see")).to_be_visible(timeout=SLOW)
     page.wait_for_timeout(1_000)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(TABLES) == {"cut off": 0, "numbers without their unit": 0}
     found = Axe().run(page).response["violations"]
     serious = [
         (rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])

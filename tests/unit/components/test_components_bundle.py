@@ -21,6 +21,7 @@ ENTRIES = (
     "atlas_choice.js",
     "unit_hover.js",
     "map_click.js",
+    "theme_watch.js",
 )
 
 
