@@ -196,6 +196,7 @@ def test_markup_in_text_and_target_stays_text(architectures: Open) -> None:
         ({"layer": "99"}, "asks for layer “99”"),
         ({"view": "depth", "depth": "7"}, "asks for depth “7”"),
         ({"view": "depth", "depth_seed": "-1"}, "seed"),
+        ({"view": "depth", "depth_seed": "inf"}, "asks for seed “inf”. It goes from 0 to 999: showing 0"),
     ],
 )
 def test_nonsense_in_the_address_is_answered(architectures: Open, query: dict[str, str], sentence: str) -> None:

@@ -14,9 +14,10 @@ import quick_training
 from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
+from tfmviz.errors import ConfigError
 from tfmviz.models.scratch_load import byte_model
 from tfmviz.training import PRESETS, TASKS, Loop
-from tfmviz.ui import cache, training_models
+from tfmviz.ui import cache, training_inputs, training_models
 from tfmviz.ui.requests import ModelRequest
 
 PAGE = Path(MAIN).parents[1] / "pages" / "training.py"
@@ -203,12 +204,34 @@ def test_another_task_brings_its_own_settings(training: Open) -> None:
         ({"width": "17"}, "asks for width “17”"),
         ({"task": "chess"}, "asks for task"),
         ({"steps": "1e9"}, "goes from 20"),
+        ({"warmup": "inf"}, "asks for warm-up steps “inf”"),
+        ({"seed": "-1e400"}, "goes from 0 to 2147483648: showing 0"),
     ],
 )
 def test_nonsense_in_the_address_is_answered(training: Open, query: dict[str, str], sentence: str) -> None:
     at = training(**query)
     assert not at.exception
+    assert not at.error
     assert sentence in at.warning[0].value
+
+
+def test_settings_that_describe_no_model_are_told_outside_of_the_closed_popover(
+    training: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConfigError("width=1 describes no model.")
+
+    monkeypatch.setattr(training_inputs, "settings", refuse)
+    at = training()
+    assert [around for around, words in _errors(at.main) if "describes no model" in words] == [("main",)]
+
+
+def _errors(block: Any, around: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+    """Every error under a block: the kinds of blocks that it stands in, but for plain containers, and its words."""
+    if block.type == "error":
+        return [(around, block.value)]
+    named = around if block.type in ("container", "vertical", "flex_container", "unknown") else (*around, block.type)
+    return [found for child in getattr(block, "children", {}).values() for found in _errors(child, named)]
 
 
 def test_a_token_that_nobody_has_opens_nothing() -> None:

@@ -94,7 +94,8 @@ def settle_number(key: str, low: float, high: float, default: float, *, what: st
         if number.is_integer() or not all(isinstance(bound, int) for bound in (low, high, default)):
             return None
         return f"The address asks for {what} {echo(wanted)}. Only whole numbers count: showing {int(number):,}."
-    return f"The address asks for {what} {echo(wanted)}. It goes from {low:g} to {high:g}: showing {default:g}."
+    bounds = [f"{bound:g}" if isinstance(bound, float) else str(bound) for bound in (low, high, default)]
+    return f"The address asks for {what} {echo(wanted)}. It goes from {bounds[0]} to {bounds[1]}: showing {bounds[2]}."
 
 
 def number_binding(key: str) -> Literal["query-params"] | None:

@@ -54,9 +54,8 @@ def depth(line: loading.Line, notes: Notes) -> None:
         chosen = st.select_slider(
             "Layers", DEPTHS, 24, key="depth", bind="query-params", persist_state="session", width=360
         )
-        seed = st.number_input(
-            "Seed", 0, 999, 0, key="depth_seed", bind="query-params", persist_state="session", width=140
-        )
+        bound = address.number_binding("depth_seed")
+        seed = st.number_input("Seed", 0, 999, 0, key="depth_seed", bind=bound, persist_state="session", width=140)
     skeleton = st.empty()
     running = profiles_job(int(seed))
     if not running.future.done():

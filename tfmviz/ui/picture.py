@@ -218,7 +218,7 @@ def _words(view: HeadView | LongView, picture: Picture) -> None:
         "\n\n".join(
             [
                 reading.paragraph(role, view, picture.choice, picture.part, picture.options.hide_special),
-                reading.invitation(trace.text, picture.choice),
+                reading.invitation(trace.text, picture.choice, lacks_target=len(trace.target_tokens) == 1),
                 reading.footnote(trace.memory, picture.stack, picture.choice),
             ]
         )

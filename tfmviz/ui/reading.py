@@ -50,7 +50,7 @@ def head_sentence(choice: HeadChoice, role: HeadRole) -> str:
     """What one head, or an average, does on this text. Under 40 words."""
     who = _who(choice)
     if not role.n_queries:
-        return f"{who}: no token here has more than one key to choose from."
+        return f"{who}: no typed token here has more than one key to choose from."
     if role.role == "diffuse":
         return f"{who}: attention is spread out, at {_percent(role.weight)} of the most even spread there could be."
     if role.role == "mixed":
@@ -75,12 +75,20 @@ def paragraph(role: HeadRole, view: HeadView | LongView, choice: HeadChoice, par
     return "**What you see** " + " ".join(words)
 
 
-def invitation(text: str, choice: HeadChoice) -> str:
-    """*Try*: one thing to do next, as Markdown."""
-    return f"**Try** {_to_try(of_text(text), choice)}"
+def invitation(text: str, choice: HeadChoice, *, lacks_target: bool = False) -> str:
+    """*Try*: one thing to do next, as Markdown.
+
+    Args:
+        text: what was typed.
+        choice: the head.
+        lacks_target: the model has a decoder, which has read nothing yet.
+    """
+    return f"**Try** {_to_try(of_text(text), choice, lacks_target=lacks_target)}"
 
 
-def _to_try(sample: Sample | None, choice: HeadChoice) -> str:
+def _to_try(sample: Sample | None, choice: HeadChoice, *, lacks_target: bool) -> str:
+    if lacks_target:  # whatever else one could look for needs more than the one row of its start token
+        return "Type into “Text for the decoder” what it has read so far: each of its tokens becomes a row."
     if sample is not None and sample.why:
         return display.markdown(sample.why)
     if choice.layer is None or choice.head is None:
@@ -99,7 +107,9 @@ def footnote(memory: MemoryUse, stack: AttentionStack, choice: HeadChoice) -> st
 
 
 def short_role(role: HeadRole) -> str:
-    """A few words for the atlas: ``previous 0.82``."""
+    """A few words for the atlas: ``previous 0.82``; none where no query had a choice."""
+    if not role.n_queries:
+        return ""
     return f"{role.role} {_two(role.weight)}"
 
 

@@ -141,7 +141,14 @@ def _pick(label: str, key: str, options: Sequence[T], default: T, notes: Notes, 
 def _number(label: str, key: str, low: int, high: int, default: int, notes: Notes, disabled: bool) -> int:
     notes.add(address.settle_number(key, low, high, default, what=label.lower()))
     value = st.number_input(
-        label, low, high, default, key=key, bind="query-params", persist_state="session", disabled=disabled
+        label,
+        low,
+        high,
+        default,
+        key=key,
+        bind=address.number_binding(key),
+        persist_state="session",
+        disabled=disabled,
     )
     return min(max(int(value), low), high)
 

@@ -13,6 +13,8 @@ from tfmviz.ui.address import Notes
 from tfmviz.ui.shelf import Job, Shelf, Step
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from tfmviz.training import Example, Settings, Trainer
     from tfmviz.ui.training_inputs import Watched
 
@@ -46,7 +48,7 @@ def draw(line: loading.Line) -> None:
         with st.popover("Model and optimizer", icon=":material/tune:"):
             if busy:
                 st.caption("Stop the training to change its settings.")
-            settings = _settings(task, notes, busy=busy)
+            settings = _settings(task, notes, notices, busy=busy)
         buttons = st.container(horizontal=True, width="content", gap="small")
     notes.say(notices)
     if settings is None:
@@ -61,11 +63,12 @@ def draw(line: loading.Line) -> None:
     _models(trainer.settings.task.name, watched)
 
 
-def _settings(task: str, notes: Notes, *, busy: bool) -> Settings | None:
+def _settings(task: str, notes: Notes, notices: DeltaGenerator, *, busy: bool) -> Settings | None:
     try:
         return training_inputs.settings(task, notes, disabled=busy)
     except Exception as error:  # numbers that describe no model
-        errors.show(error)
+        with notices:  # the popover around the controls is closed, and would hide it
+            errors.show(error)
         return None
 
 

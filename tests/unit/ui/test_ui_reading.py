@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-from tfmviz.analysis.head_roles import RULES, HeadRole
+from tfmviz.analysis.head_roles import RULES, HeadRole, role_of_weights
 from tfmviz.analysis.head_view import HeadView
 from tfmviz.text import Token
 from tfmviz.ui import reading
 from tfmviz.ui.requests import HeadChoice
+from tfmviz.ui.samples import samples
 
 TOKEN = Token(id=1, text="a", start=0, end=1)
 
@@ -41,3 +43,18 @@ def test_never_more_than_sixty_words(name: str, choice: HeadChoice) -> None:
 def test_hidden_attention_is_said_with_its_share() -> None:
     text = reading.paragraph(role("mixed"), view(special_share=0.414), HeadChoice(layer=0, head=0), "all", True)
     assert "Hidden special tokens hold 41 %" in text
+
+
+def test_a_decoder_that_has_read_nothing_is_given_a_text_before_anything_else_is_looked_for() -> None:
+    text, choice = samples()[0].text, HeadChoice(layer=0, head=0)
+    assert "Text for the decoder" in reading.invitation(text, choice, lacks_target=True)
+    assert "Text for the decoder" not in reading.invitation(text, choice)
+
+
+def test_a_head_of_which_nothing_was_measured_has_no_role_in_the_atlas() -> None:
+    keys = [Token(id=i, text="abc"[i], start=i, end=i + 1) for i in range(3)]
+    start = Token(id=9, text="<start>", start=0, end=0, is_special=True)
+    measured = role_of_weights(torch.full((1, 3), 1 / 3), [start], keys)
+    assert reading.short_role(measured) == ""
+    assert "no typed token" in reading.head_sentence(HeadChoice(layer=0, head=0), measured)
+    assert reading.short_role(role("mixed", 0.25)) == "mixed 0.25"
