@@ -38,7 +38,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "b n d_model"]) -> Float[Tensor, "b n d_model"]:
         if self.config.feed_forward == "gated":
-            wide = activate(self.gate(x), self.config.activation) * self.up(x)
+            wide = activate(self.gate(x), self.config.activation).mul_(self.up(x))  # no second wide tensor
         else:
             wide = activate(self.up(x), self.config.activation)
         return self.down(wide)

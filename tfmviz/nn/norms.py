@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from tfmviz.nn.config import TransformerConfig
 
@@ -19,7 +18,10 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Float[Tensor, "*b d_model"]) -> Float[Tensor, "*b d_model"]:
-        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # squares of half precision overflow
+        one_over_rms = torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.eps)
+        # the weight is written over a product that nobody else holds: a large model gains a percent
+        return (wide * one_over_rms).mul_(self.weight).to(x.dtype)
 
 
 def make_norm(config: TransformerConfig) -> nn.Module:
