@@ -17,6 +17,8 @@ _TICK_SIZE = 11
 _TITLE_ROOM = 40  # px beside the labels, for the title of an axis
 _STRIP = 104  # px above the map
 _NARROW = 300  # px of a map on a phone
+_WIDE, _MANY = 2, 12  # a map with so many times more columns than rows, and more than a few columns, is a wide one
+_ROW, _LEAST = 20, 96  # px of a wide map's row, and of a wide map: the title of its rows must fit beside them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +36,11 @@ def _labels(tokens: Sequence[Token]) -> _Labels:
     )
 
 
+def is_wide(n_rows: int, n_columns: int) -> bool:
+    """Whether square cells would make a strip of a map: then its rows are higher than its columns are wide."""
+    return n_columns > max(_WIDE * n_rows, _MANY)
+
+
 def layout(
     query_tokens: Sequence[Token], key_tokens: Sequence[Token], colours: Palette, *, title: str | None, note: str
 ) -> dict[str, Any]:
@@ -49,18 +56,25 @@ def layout(
     rows = _labels(query_tokens)
     columns = rows if key_tokens == query_tokens else _labels(key_tokens)
     n_rows, n_columns = len(rows.texts), len(columns.texts)
-    height = int(min(760, max(600, 18 * n_rows + 200)))
     # Angle and margins are reckoned here from the monospaced labels: left to itself Plotly draws the axes again and
     # again until they fit, most of the time that a picture takes.
     upright = n_columns > MOST_TICKS or columns.width > _NARROW / max(n_columns, 1)
     bottom = columns.width if upright else _TICK_SIZE
+    wide = is_wide(n_rows, n_columns)
+    rest = _STRIP + bottom + _TITLE_ROOM
+    height = rest + max(_ROW * n_rows, _LEAST) if wide else 18 * n_rows + 200
     return {
         "template": None,
         "title": _title(title, note, colours),
         "xaxis": _axis(columns, "", colours.key_ink)
         | {"range": [-0.5, n_columns - 0.5], "tickangle": 90 if upright else 0, "constraintoward": "left"},
         "yaxis": _axis(rows, "Query: looking", colours.query_ink)
-        | {"range": [n_rows - 0.5, -0.5], "tickangle": 0, "constraintoward": "top", "scaleanchor": "x"},
+        | {
+            "range": [n_rows - 0.5, -0.5],
+            "tickangle": 0,
+            "constraintoward": "top",
+            "scaleanchor": None if wide else "x",
+        },
         "annotations": [under("Key: looked at", bottom + 8, colours.key_ink)],
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": colours.masked,
@@ -72,7 +86,7 @@ def layout(
             "b": bottom + _TITLE_ROOM,
             "autoexpand": False,
         },
-        "height": height,
+        "height": int(min(760, max(height, 0 if wide else 600))),
         "hoverlabel": {
             "font": {"family": MONO, "size": 13, "color": colours.ink},
             "bgcolor": colours.background,

@@ -13,6 +13,7 @@ from tfmviz.analysis.head_roles import role_of_weights
 from tfmviz.analysis.head_view import HeadView, head_view
 from tfmviz.charts import diagram as diagram_chart
 from tfmviz.charts import head_map
+from tfmviz.charts.map_layout import is_wide
 from tfmviz.components.atlas import atlas
 from tfmviz.models.catalog import Kind
 from tfmviz.text import display
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from tfmviz.ui.architectures_models import Shown
 
 ATLAS_HEIGHT = 260
-# A map with this many times more columns than rows takes the whole width; square cells would be too small to read.
-WIDE = 2
-ROW = 20  # pixels of a row in such a map
 _CONFIG = {"displayModeBar": False, "responsive": True}
 
 
@@ -128,10 +126,7 @@ def _one_head(shown: Mapping[Kind, Shown], name: str, choice: HeadChoice) -> Non
         view.weights, view.visible, view.query_tokens, view.key_tokens, title=title, dark=pickers.is_dark()
     )
     alt = f"Attention of {title}: queries down, keys across"
-    if len(view.key_tokens) > WIDE * len(view.query_tokens):
-        figure.layout.yaxis.scaleanchor = None
-        margin = figure.layout.margin
-        figure.layout.height = min(figure.layout.height, margin.t + margin.b + ROW * len(view.query_tokens))
+    if is_wide(len(view.query_tokens), len(view.key_tokens)):
         left = right = st.container()
     else:
         left, right = st.columns([11, 9], gap="medium")

@@ -210,3 +210,12 @@ def test_margins_hold_the_labels_without_plotly_trying():
 @pytest.mark.parametrize(("n", "angle"), [(4, 0), (40, 90), (200, 90)])
 def test_key_labels_stand_upright_where_they_would_overlap(n, angle):
     assert head_map.figure(softmax_map(n), None, named(n), named(n)).layout.xaxis.tickangle == angle
+
+
+@pytest.mark.parametrize(("rows", "columns", "square"), [(1, 61, False), (11, 61, False), (5, 9, True), (30, 30, True)])
+def test_a_map_of_few_rows_and_many_columns_is_no_strip(rows: int, columns: int, square: bool):
+    weights = np.full((rows, columns), 1 / columns, np.float32)
+    shape = head_map.figure(weights, None, named(rows), named(columns)).layout
+    assert shape.yaxis.scaleanchor == ("x" if square else None)
+    if not square:  # each row is as high as its label, and the map as its own title
+        assert shape.height - shape.margin.t - shape.margin.b == max(20 * rows, 96)
