@@ -78,7 +78,10 @@ export class GoTo {
   submit(event) {
     event.preventDefault();
     const wanted = this.input.value.trim();
-    if (!wanted) return;
+    if (!wanted) {
+      this.told.textContent = ""; // what was said of another token
+      return;
+    }
     const quoted = wanted.match(/^["“](.+)["”]$/);
     const text = quoted ? quoted[1] : wanted;
     const number = /^\d[\d\s,]*$/.test(wanted) ? Number(wanted.replace(/[\s,]/g, "")) : null;

@@ -180,6 +180,9 @@ def test_a_token_is_found_by_its_number_and_by_its_text(page: Page, weights: np.
     field.fill("crocodile")
     field.press("Enter")
     expect(view(page).locator(".goto-told")).to_have_text("Not in this text.")
+    field.fill(" ")
+    field.press("Enter")
+    expect(view(page).locator(".goto-told")).to_have_text("")
 
 
 def test_the_minimap_shows_what_is_seen_and_is_dragged_elsewhere(page: Page, weights: np.ndarray) -> None:
