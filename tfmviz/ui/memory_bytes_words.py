@@ -42,21 +42,18 @@ def seen(shape: ModelShape, n_tokens: int, *, batch: int, dtype: str) -> str:
         "the matrix of one layer": found.matrix,
     }
     most = max(parts, key=lambda part: parts[part])
-    cache = (
-        f"The cache takes {bytes_text(found.cache)}."
-        if shape.n_cached
-        else "An encoder writes nothing, so it keeps no cache."
-    )
     doubled = model_bytes(shape, 2 * n_tokens, batch=batch, dtype=dtype)
+    cache = "An encoder writes nothing, so it keeps no cache."
+    grows = [f"matrix x {doubled.matrix / found.matrix:.2g}"]
+    tries = "*Sliding window*: the matrix stops growing as it did."
+    if shape.n_cached:
+        cache = f"The cache takes {bytes_text(found.cache)}."
+        grows.insert(0, f"cache x {doubled.cache / found.cache:.2g}")
+        tries = "*MQA*: the cache falls, the matrix does not. *Sliding window*: both stop growing as they did."
     return (
         f"**What you see** At {n_tokens:,} tokens most goes to {most}: {bytes_text(parts[most])}. {cache} Twice the "
-        f"text: cache x {_times(doubled.cache, found.cache)}, matrix x {_times(doubled.matrix, found.matrix)}.\n\n"
-        "**Try** *MQA*: the cache falls, the matrix does not. *Sliding window*: both stop growing as they did."
+        f"text: {', '.join(grows)}.\n\n**Try** {tries}"
     )
-
-
-def _times(larger: int, smaller: int) -> str:
-    return f"{larger / smaller:.2g}" if smaller else "1"
 
 
 def sharings(own: ModelShape, n_tokens: int, window: int, *, batch: int, dtype: str) -> str:
