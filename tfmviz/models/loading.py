@@ -47,7 +47,7 @@ def load_folder(
     """Open a folder in Hugging Face's layout.
 
     Raises:
-        CheckpointError: if files are missing or damaged, or weights are missing that the model needs.
+        CheckpointError: if files are missing or damaged, or weights are missing that the model needs or hold NaN.
         UnsupportedModel: if it is no text model, or one that needs code of its own.
         NotEnoughMemory: if the weights do not fit.
     """
@@ -59,6 +59,7 @@ def load_folder(
         kind = kind_of(config, name)
         tokenizer = open_tokenizer(folder, name)
         module, has_head = _module(checkpoint, config, kind, name, dtype)
+        _check_numbers(module, name)
         meter.set(n_bytes // 2)
         module = module.to(device).eval().requires_grad_(False)
     return Loaded(module=module, tokenizer=tokenizer, kind=kind, has_head=has_head)
@@ -126,6 +127,16 @@ def _module(checkpoint: Checkpoint, config: Any, kind: Kind, name: str, dtype: t
     if missing_head and module.base_model is not module:
         module = module.base_model
     return module, not missing_head and module.get_output_embeddings() is not None
+
+
+def _check_numbers(module: Any, name: str) -> None:
+    """One NaN in a weight makes whole maps of them, and what a fused kernel makes of it looks like attention."""
+    import torch
+
+    for key, weight in module.named_parameters():
+        # a sum reads each number once and keeps none: it is NaN if one of them is, or if infinities meet
+        if bool(weight.sum(dtype=torch.float32).isnan()) and bool(weight.isnan().any()):
+            raise CheckpointError(f"{name}: {key} holds NaN. Download or save the model again.")
 
 
 def _sort_missing(module: Any, names: set[str]) -> tuple[bool, list[str]]:

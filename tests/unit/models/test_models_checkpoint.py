@@ -189,6 +189,16 @@ def test_weights_that_would_be_random_are_refused(folder: Path) -> None:
         tfmviz.load_model(folder, device="cpu")
 
 
+def test_weights_that_are_no_numbers_are_refused_by_name(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    tensors = safetensors.torch.load_file(file)
+    damaged = "bert.encoder.layer.1.attention.self.query.weight"
+    tensors[damaged][0, 0] = torch.nan
+    safetensors.torch.save_file(tensors, file, {"format": "pt"})
+    with pytest.raises(CheckpointError, match=f"{damaged} holds NaN"):
+        tfmviz.load_model(folder, device="cpu")
+
+
 def test_a_lost_head_costs_the_guesses_and_not_the_attention(saved: Saved, folder: Path) -> None:
     file = folder / "model.safetensors"
     kept = {k: v for k, v in safetensors.torch.load_file(file).items() if not k.startswith("cls.predictions.transform")}
