@@ -6,6 +6,7 @@ text that they did not type themselves.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfmviz.analysis.head_notes import HeadNotes, head_notes
+from tfmviz.errors import ConfigError
 from tfmviz.ui import training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
@@ -58,15 +60,31 @@ class Traced:
         return self.trace.memory.kept + small
 
 
+def gigabytes(variable: str, usual: float) -> int:
+    """Bytes that a variable of the environment allows.
+
+    Raises:
+        ConfigError: if it holds no number above 0.
+    """
+    asked = os.environ.get(variable) or usual
+    try:
+        allowed = float(asked)
+    except ValueError:
+        allowed = math.nan
+    if not 0 < allowed < math.inf:
+        raise ConfigError(f"{variable}={asked!r} is no amount of memory. Set it to gigabytes, such as {usual:g}.")
+    return int(allowed * _GB)
+
+
 _models: Shelf[ModelRequest, Model] = Shelf(
-    budget=int(float(os.environ.get("TFMVIZ_MODEL_GB", "6")) * _GB),
+    budget=gigabytes("TFMVIZ_MODEL_GB", 6),
     most=6,
     weigh=lambda model: _FLOAT * model.n_parameters,
     workers=2,
     name="load",
 )
 _traces: Shelf[TraceRequest, Traced] = Shelf(
-    budget=int(float(os.environ.get("TFMVIZ_TRACE_GB", "1")) * _GB),
+    budget=gigabytes("TFMVIZ_TRACE_GB", 1),
     most=256,
     weigh=lambda traced: traced.nbytes,
     workers=4,

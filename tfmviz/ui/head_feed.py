@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # Pictures that the browser may ask about: a few for each visitor, the least recently drawn forgotten first.
 MOST = 1024
 _MINE = "head_feed"
+_HEAD = re.compile(r"(\d{1,6})/(\d{1,6})")
 # Layer and head, then first and one past the last row and column.
 _CELLS = re.compile(rf"({MEAN}|\d{{1,6}})/({MEAN}|\d{{1,6}})/(\d{{1,9}})-(\d{{1,9}})/(\d{{1,9}})-(\d{{1,9}})")
 
@@ -92,10 +93,10 @@ def cells_address(feed: str, choice: HeadChoice) -> str:
 
 def head(request: Request) -> Response:
     """Answer with what the page would send for the head's map; 404 where it cannot."""
-    ticket, choice = (
-        request.path_params["ticket"],
-        HeadChoice(layer=request.path_params["layer"], head=request.path_params["head"]),
-    )
+    ticket, found = request.path_params["ticket"], _HEAD.fullmatch(_asked(request, "layer", "head"))
+    if found is None:
+        return Response(status_code=HTTPStatus.NOT_FOUND)
+    choice = HeadChoice(layer=int(found[1]), head=int(found[2]))
     return _answer(ticket, cache.kept, lambda shown, traced: _map_message(traced, shown, choice, f"{HEADS}/{ticket}"))
 
 
@@ -104,16 +105,19 @@ def cells(request: Request) -> Response:
 
     A trace that had to give way to other visitors' is made again: whoever only zooms starts no rerun that would.
     """
-    asked = request.path_params
-    found = _CELLS.fullmatch("/".join(asked[name] for name in ("layer", "head", "rows", "cols")))
+    found = _CELLS.fullmatch(_asked(request, "layer", "head", "rows", "cols"))
     if found is None:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     layer, head, *span = found.groups()
     choice = HeadChoice(**{name: None if at == MEAN else int(at) for name, at in (("layer", layer), ("head", head))})
     rows, cols = slice(int(span[0]), int(span[1])), slice(int(span[2]), int(span[3]))
-    return _answer(
-        asked["ticket"], cache.traced, lambda shown, traced: _cells_message(traced, shown, choice, rows, cols)
-    )
+    ticket = request.path_params["ticket"]
+    return _answer(ticket, cache.traced, lambda shown, traced: _cells_message(traced, shown, choice, rows, cols))
+
+
+def _asked(request: Request, *names: str) -> str:
+    """Parts of the address as they stand there: a whole number of 5,000 digits is not read as one."""
+    return "/".join(str(request.path_params[name]) for name in names)
 
 
 def _answer(

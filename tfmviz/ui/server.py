@@ -86,7 +86,7 @@ def routes() -> list[BaseRoute]:
     """The routes beside Streamlit's own: ``/health``, ``/heads`` and ``/fonts``."""
     mounts: list[BaseRoute] = [
         Route("/health", health),
-        Route(f"/{HEADS}/{{ticket}}/{{layer:int}}/{{head:int}}", head),
+        Route(f"/{HEADS}/{{ticket}}/{{layer}}/{{head}}", head),
         Route(f"/{HEADS}/{{ticket}}/{{layer}}/{{head}}/{{rows}}/{{cols}}", cells),
     ]
     if FONTS.is_dir():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tfmviz.errors import ConfigError
 from tfmviz.ui import cache
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 
@@ -41,3 +42,16 @@ def test_a_model_that_auto_put_on_the_cpu_is_the_cpu_s_model() -> None:
 def test_what_is_kept_is_looked_up_and_never_made() -> None:
     assert cache.kept(TraceRequest(model=MODEL, text="never traced")) is None
     assert not cache.loaded_models()
+
+
+@pytest.mark.parametrize(("said", "allowed"), [("", 6e9), ("2", 2e9), ("0.5", 5e8)])
+def test_memory_is_allowed_in_gigabytes(monkeypatch: pytest.MonkeyPatch, said: str, allowed: float) -> None:
+    monkeypatch.setenv("TFMVIZ_MODEL_GB", said)
+    assert cache.gigabytes("TFMVIZ_MODEL_GB", 6) == allowed
+
+
+@pytest.mark.parametrize("said", ["much", "-1", "0", "nan", "inf", "6 GB"])
+def test_what_is_no_amount_of_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("TFMVIZ_MODEL_GB", said)
+    with pytest.raises(ConfigError, match=f"TFMVIZ_MODEL_GB='{said}'.*such as 6"):
+        cache.gigabytes("TFMVIZ_MODEL_GB", 6)

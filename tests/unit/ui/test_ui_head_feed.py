@@ -162,3 +162,9 @@ def test_no_more_cells_are_given_at_once_than_a_screen_has(client: TestClient) -
     cache.traced(shown(LONG).request)
     where = head_feed.address(shown(LONG))
     assert client.get(f"/{where}/0/0/0-811/0-811").status_code == 404
+
+
+@pytest.mark.parametrize("head", ["9" * 5000 + "/0", "-1/0", "0/mean", "1.5/0", "0/%00", "²/0"])
+def test_what_is_no_head_is_not_found(client: TestClient, head: str) -> None:
+    cache.traced(shown().request)
+    assert client.get(f"/{head_feed.address(shown())}/{head}").status_code == 404
