@@ -131,7 +131,7 @@ def test_the_row_s_bars_are_its_scores_before_and_after(smollm2: Model) -> None:
 
 def test_the_check_line_states_the_differences(minilm: Model) -> None:
     said = check_line(inside(text=TEXT, layer="1", head="1"))
-    powers = [int(power.translate(DOWN)) for power in re.findall(r"within \d(?:\.\d)? × 10(\S+?)[;.]", said)]
+    powers = [int(power.translate(DOWN)) for power in re.findall(r"within \d(?:\.\d)?\s×\s10(\S+?)[;.]", said)]
     assert len(powers) + said.count("exactly") == 3
     assert all(power < -4 for power in powers)
     assert "no cell is masked" in said

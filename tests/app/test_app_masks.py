@@ -115,6 +115,12 @@ def test_the_applied_masks_of_a_decoder_are_those_of_its_own_tokens() -> None:
     assert f"in this pass over {n_tokens} tokens" in words(masks_page(**query, self_stack="decoder"))
 
 
+def test_a_text_of_one_token_is_one_token() -> None:
+    said = words(masks_page(text="a", model="smollm2", mask_view="this model"))
+    assert "in this pass over 1 token, read" in said
+    assert "A window wider than 1 token would" in said
+
+
 def test_sizes_come_from_the_address(minilm: Model) -> None:
     at = masks_page(text=TEXT, model="minilm", pads="0", window="2", prefix="5", show="allowed")
     found = charts(at)

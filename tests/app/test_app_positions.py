@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import math
+import threading
+from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from tfmviz.analysis import positions
 from tfmviz.models import Model
 from tfmviz.ui import positions_jobs
+from tfmviz.ui.shelf import Stopped
 
 PAGE = MAIN.parents[1] / "pages" / "positions.py"
 TEXT = "The cat sat on the mat, and the dog on the cat."
@@ -141,6 +145,7 @@ def test_a_text_of_special_tokens_alone_is_nothing_to_look_at() -> None:
 def test_one_token_is_not_said_to_be_moved_by_positions() -> None:
     said = words(positions_page(text="a", position_view="order", model="smollm2"))
     assert "this text is the same text" in said
+    assert "Your text's 1 token in six" in said
     assert "they move by at least" not in said
 
 
@@ -159,6 +164,33 @@ def test_longer_texts_show_what_was_measured(monkeypatch: pytest.MonkeyPatch) ->
         assert numbers(drawn[i]["x"]).tolist() == list(expected)
         assert numbers(drawn[i]["y"]) == pytest.approx(list(expected.values()), abs=1e-6)
     assert "where its table ends" in words(at)
+
+
+def test_training_can_be_stopped_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, gate = positions.extrapolation, threading.Event()
+
+    def slow(scheme: Any, seed: int, report: Callable[[float], None]) -> positions.Lengths:
+        while scheme == "rotary" and not gate.wait(0.02):
+            report(0.5)
+        return few(scheme, seed, n_steps=2, report=report)
+
+    monkeypatch.setattr(positions, "extrapolation", slow)
+    for scheme in positions.SCHEMES[: positions.SCHEMES.index("rotary")]:
+        positions_jobs.lengths_job(scheme, 1).future.result()
+    at = positions_page(position_view="longer texts", lengths_seed="1")
+    job = positions_jobs.lengths_job("rotary", 1)
+    at.button(key="lengths_stop").click().run()
+    futures.wait([job.future], timeout=20)
+    assert isinstance(job.future.exception(), Stopped)
+    at.run()
+    n_done = positions.SCHEMES.index("rotary")
+    assert at.get("progress")[0].proto.text == f"Stopped: {n_done} of {len(positions.SCHEMES)} models are trained"
+    assert len(charts(at)["longer_chart"]) == n_done
+    gate.set()
+    at.button(key="lengths_go_on").click().run()
+    for scheme in positions.SCHEMES:
+        positions_jobs.lengths_job(scheme, 1).future.result()
+    assert len(charts(at.run())["longer_chart"]) == len(positions.SCHEMES)
 
 
 def test_a_link_that_asks_for_what_there_is_not_is_answered() -> None:

@@ -6,6 +6,7 @@ import math
 
 # From the first on and below the second, a number is written out.
 SMALLEST, LARGEST = 1e-3, 1e6
+_TIMES = "\u00a0×\u00a0"  # no line breaks there
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -24,7 +25,7 @@ def significant(value: float, digits: int = 2) -> str:
     power = math.floor(math.log10(abs(rounded)))
     if not SMALLEST <= abs(rounded) < LARGEST:
         first, power_text = f"{rounded:.{digits - 1}e}".split("e")
-        return f"{_short(first)} × 10{str(int(power_text)).translate(_RAISED)}".replace("-", "−")
+        return f"{_short(first)}{_TIMES}10{str(int(power_text)).translate(_RAISED)}".replace("-", "−")
     return _short(f"{rounded:,.{max(0, digits - 1 - power)}f}").replace("-", "−")
 
 

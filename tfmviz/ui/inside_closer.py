@@ -117,6 +117,8 @@ def agreement(weights: np.ndarray, lengths: np.ndarray, visible: np.ndarray) -> 
     """How often the largest weight is also what brings most."""
     live = visible.any(axis=1)
     same = int((weights.argmax(1) == lengths.argmax(1))[live].sum())
+    if int(live.sum()) == 1:
+        return f"The key of the largest weight is {'' if same else 'not '}the one that brings most."
     return f"In {same} of {int(live.sum())} rows the key of the largest weight is the one that brings most."
 
 

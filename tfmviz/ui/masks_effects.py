@@ -42,7 +42,7 @@ def padding(request: TraceRequest, model: Model, line: loading.Line) -> None:
     asked = PaddedRequest(trace=request, pads=pads, side=side)
     effect = stoppable.wait(NAME, ("padding", asked), lambda: masks_jobs.padding_job(asked, model), line)
     line.say(
-        f"**{display.markdown(model.name)}** read the text alone and padded from {n_tokens:,} to {n_tokens + pads:,} "
+        f"{masks_words.who(model)} read the text alone and padded from {n_tokens:,} to {n_tokens + pads:,} "
         "tokens. Hidden padding should change nothing for the real tokens."
     )
     left, right = st.columns(2, gap="medium")
@@ -114,10 +114,10 @@ def leakage(request: TraceRequest, model: Model, line: loading.Line) -> None:
         return
     first = next(iter(found.values()))
     line.say(
-        f"**{display.markdown(model.name)}** read the text twice: token {first.at} was "
+        f"{masks_words.who(model)} read the text twice: token {first.at} was "
         f"{display.code(display.label(first.tokens[first.at]))}, then "
-        f"{display.code(display.label(first.changed[first.at]))}. A cell's colour is how far that token's state moved; "
-        "an empty cell did not move at all."
+        f"{display.code(display.label(first.changed[first.at]))}. A cell's colour is how far that token's state moved, "
+        "on a log scale; an empty cell did not move at all."
     )
     with pictures:
         for column, (name, one) in zip(st.columns(len(found), gap="medium"), found.items(), strict=True):

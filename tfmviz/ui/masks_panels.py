@@ -18,6 +18,7 @@ from tfmviz.errors import NoAttention
 from tfmviz.text import display
 from tfmviz.ui import address, loading, masks_jobs, masks_words, pickers, stoppable
 from tfmviz.ui.address import Notes
+from tfmviz.ui.counting import counted
 from tfmviz.ui.masks_jobs import NAME, SIDES, PaddedRequest, UnderRequest, ViewsRequest
 from tfmviz.ui.picture import PLOTLY_UP_TO
 from tfmviz.ui.requests import HeadChoice, TraceRequest
@@ -80,7 +81,7 @@ def side_by_side(request: TraceRequest, model: Model, line: loading.Line) -> Non
     line.say(masks_words.line(model, choice, whole))
     padding = masks_words.padded(trace[name], options.pads)
     _panels(views, options.show, masks_words.seen(views, choice, options.show, padding))
-    _closely(views, choice)
+    _closely(views, choice, options)
 
 
 def _options(model: Model, notes: Notes) -> Options:
@@ -188,8 +189,8 @@ def _panels(views: Mapping[str, HeadView], show: Show, words: str) -> None:
         st.markdown(words)
 
 
-def _closely(views: Mapping[str, HeadView], choice: HeadChoice) -> None:
-    """One of the masks as a map with names."""
+def _closely(views: Mapping[str, HeadView], choice: HeadChoice, options: Options) -> None:
+    """One of the masks as a map with names, and beside it what its rule is and who feels it."""
     names = list(views)
     notes = Notes()
     notes.add(address.settle("mask", names, "sliding", what="mask", among=f"There are {', '.join(names)}"))
@@ -205,8 +206,10 @@ def _closely(views: Mapping[str, HeadView], choice: HeadChoice) -> None:
     )
     chosen = chosen if chosen in names else "sliding"
     view = views[chosen]
+    left, right = st.columns([13, 7], gap="medium")
+    right.markdown(masks_words.closely(chosen, view, views[OWN], options.window, options.prefix))
     title = f"{choice.name}, {chosen} mask"
-    with st.container(key="closely"):
+    with left.container(key="closely"):
         if max(view.weights.shape) > PLOTLY_UP_TO:
             token_map(view.weights, view.visible, view.query_tokens, view.key_tokens, title=title, key="mask_map")
             return
@@ -229,7 +232,7 @@ def this_model(request: TraceRequest, model: Model, line: loading.Line) -> None:
     stack = trace[name]
     found, n_tokens = applied(stack), len(stack.query_tokens)
     line.say(
-        f"The masks that **{display.markdown(model.name)}** applied in this pass over {n_tokens:,} tokens, "
+        f"The masks that **{display.markdown(model.name)}** applied in this pass over {counted(n_tokens, 'token')}, "
         "read from what each layer let through and not from its configuration."
         + (f" The pictures show its first {LONGEST_VIEW:,} tokens." if n_tokens > LONGEST_VIEW else "")
     )

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tfmviz.analysis.head_view import HeadView
 from tfmviz.text import display
 from tfmviz.ui.counting import counted, significant
@@ -29,6 +31,12 @@ def line(model: Model, choice: HeadChoice, whole: bool) -> str:
         else "the same queries and keys, masked anew in this layer alone"
     )
     return f"**{name}**, {choice.name}: one text under its own mask and six others, {how}."
+
+
+def who(model: Model) -> str:
+    """Who reads the text in an experiment: of two stacks the encoder, as Markdown."""
+    name = f"**{display.markdown(model.name)}**"
+    return f"The encoder of {name}" if model.kind == "encoder-decoder" else name
 
 
 def panel(pattern: str, view: HeadView, own: HeadView) -> str:
@@ -72,6 +80,49 @@ def seen(views: Mapping[str, HeadView], choice: HeadChoice, show: Show, padding:
     return f"{said}\n\n**Try** {tries[show]}"
 
 
+def closely(pattern: str, view: HeadView, own: HeadView, window: int, prefix: int) -> str:
+    """One mask's rule, and the token whose attention it moves most, as Markdown."""
+    said = f"**{_rule(pattern, window, prefix)}**"
+    if pattern == OWN:
+        return said
+    moves = 0.5 * np.abs(view.weights - own.weights).sum(-1)
+    moves *= [not token.is_padding for token in view.query_tokens]
+    most = int(moves.argmax())
+    if moves[most] < 5e-5:
+        return f"{said}\n\nIn this head it moves no token's attention by as much as 0.01 %."
+    who = display.markdown(display.label(view.query_tokens[most]))
+    loses = int((own.weights[most] - view.weights[most]).argmax())
+    whose = display.markdown(display.label(view.key_tokens[loses]))
+    return (
+        f"{said}\n\nIn this head “{who}” feels it most: {percent(float(moves[most]))} of its attention is elsewhere "
+        f"than under the model's own mask. Most of that was on “{whose}”."
+    )
+
+
+def _rule(pattern: str, window: int, prefix: int) -> str:
+    """What a mask allows, in a sentence."""
+    match pattern:
+        case "own":
+            return "What the model itself applies."
+        case "causal":
+            return "A token sees itself and what came before it."
+        case "bidirectional":
+            return "Every token sees every token, padding too."
+        case "padding":
+            return "The model's own direction; nobody sees padding."
+        case "sliding" if window == 1:
+            return "A token sees itself alone."
+        case "sliding":
+            return f"A token sees itself and {counted(window - 1, 'token')} before it."
+        case "prefix" if prefix == 0:
+            return "A prefix of no tokens: a token sees itself and what came before it."
+        case "prefix":
+            first = "first token is" if prefix == 1 else f"first {prefix:,} tokens are"
+            return f"The {first} seen by all; beyond, a token sees itself and what came before it."
+        case _:
+            return "The model's own direction within a sentence; no sentence sees another."
+
+
 def padded(stack: AttentionStack, asked: int) -> str:
     """How much padding a stack's text got of what was asked for; nothing where none was."""
     pads = sum(token.is_padding for token in stack.key_tokens)
@@ -109,7 +160,7 @@ def this_model(found: Sequence[AppliedMask], stack: AttentionStack) -> str:
         what = "Its one layer with attention applied this mask."
         if n_layers > 1:
             what = f"All {n_layers} layers with attention applied one and the same mask."
-        todo = f"A window wider than {n:,} tokens would look just like this: lengthen the text to find out."
+        todo = f"A window wider than {counted(n, 'token')} would look just like this: lengthen the text to find out."
     without = stack.n_layers - sum(len(one.layers) for one in found)
     missing = f" {without} {'layer has' if without == 1 else 'layers have'} no attention." if without else ""
     return f"**What you see** {what}{missing} Rows look, columns are looked at.\n\n**Try** {todo}"

@@ -16,6 +16,7 @@ from tfmviz.errors import EmptyText
 from tfmviz.text import display
 from tfmviz.ui import cache, loading, pickers, positions_jobs, positions_own, positions_words
 from tfmviz.ui.address import Notes
+from tfmviz.ui.counting import counted
 from tfmviz.ui.positions_schemes import chart, number
 from tfmviz.ui.requests import TraceRequest
 from tfmviz.ui.shelf import Job, Stopped
@@ -98,7 +99,7 @@ def order(request: TraceRequest, line: loading.Line) -> None:
         raise EmptyText(f"There is nothing to look at: {model.name} finds no token in the text. Type some words.")
     found = loading.wait(positions_jobs.order_job(request, model), line)
     shown = len(found[0].weights)
-    which = f"Your text's {shown:,} tokens"
+    which = f"Your text's {counted(shown, 'token')}"
     if shown < len(tokens):
         which = f"The first {shown:,} of your text's {len(tokens):,} tokens"
     line.say(

@@ -27,7 +27,7 @@ V = TypeVar("V")
 # How long any job is waited out, and how much longer it may take still to be waited for to its end.
 PATIENCE_S, MORE_S = 2.0, 5.0
 # Without any word on how long it takes, it is waited for as long as this.
-UNTOLD_S = 15.0
+UNTOLD_S = 4.0
 # A job that nobody looks at for so long ends by itself; a browser lets a hidden tab look once a minute.
 LEASE_S = 90.0
 EVERY_S = 1.0
