@@ -137,12 +137,12 @@ def fused(
             "Use the chunked form."
         )
     reach = scoring.mask.reach(query.shape[2], key.shape[2], scoring.first_row)
-    hidden: Tensor | None = None
+    mask: Tensor | None = None  # visible cells, or what is added to their scores with -inf elsewhere
     if scoring.bias is not None or reach == "mixed":
         rows, cols = scoring.rows(query), torch.arange(key.shape[2], device=key.device)
-        hidden = scoring.mask.block(rows, cols)
+        mask = scoring.mask.block(rows, cols)
         if scoring.bias is not None:
-            hidden = scoring.bias.block(rows, cols).masked_fill(~hidden, -torch.inf)
+            mask = scoring.bias.block(rows, cols).masked_fill(~mask, -torch.inf)
     if query.device.type != "cpu":
         # a GPU's kernel for float32 knows no shared heads, and without it PyTorch would store all weights
         key, value = share_heads(key, query.shape[1]), share_heads(value, query.shape[1])
@@ -150,9 +150,9 @@ def fused(
         query,
         key,
         value,
-        attn_mask=hidden,
+        attn_mask=mask,
         dropout_p=dropout,
-        is_causal=hidden is None and reach == "causal",
+        is_causal=mask is None and reach == "causal",
         scale=scoring.scale,
         enable_gqa=key.shape[1] != query.shape[1],
     )

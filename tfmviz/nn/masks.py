@@ -193,6 +193,8 @@ class Both(Mask):
 
 # No text is longer than a number of so many digits; positions are 64-bit numbers.
 MOST_DIGITS = 18
+# Rules joined in one; each is a call within the call of the one after it.
+MOST_RULES = 16
 RULES = ("causal", "bidirectional", "sliding:<width>", "prefix:<length>")
 
 
@@ -202,6 +204,8 @@ def parse(rule: str) -> Mask:
     Raises:
         UnknownMask: if the rule is none of `RULES`; the message lists them.
     """
+    if (n_rules := rule.count("&") + 1) > MOST_RULES:
+        raise UnknownMask(f"{n_rules:,} rules are joined by '&'. Use {MOST_RULES} or fewer.")
     if "&" in rule:
         first, rest = rule.split("&", 1)
         return parse(first) & parse(rest)

@@ -76,6 +76,12 @@ def test_a_width_beyond_every_text_is_no_rule(digits: int) -> None:
         parse("sliding:" + "9" * digits)
 
 
+def test_more_rules_than_anybody_joins_are_counted_and_refused() -> None:
+    with pytest.raises(UnknownMask, match="5,000 rules"):
+        parse("&".join(["causal"] * 5000))
+    assert str(parse(" & ".join(["causal"] * 16))).count("causal") == 16
+
+
 @pytest.mark.parametrize("temperature", [1e-9, 1e-45, 1e-300])
 def test_a_temperature_near_zero_leaves_the_likeliest_token(temperature: float) -> None:
     assert sharpen(torch.tensor([[1.0, 3.0, 2.0]]), temperature=temperature).tolist() == [[0, 1, 0]]
