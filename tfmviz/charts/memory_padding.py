@@ -149,6 +149,7 @@ def _layout(rows: Sequence[Row], heights: Sequence[float], longest: int, colours
             "range": [heights[-1] + 0.6, -0.6],
             "tickmode": "array",
             "tickvals": list(heights[::every]),
+            "ticklabelstandoff": 4,
             "ticktext": [str(row.number) for row in rows[::every]],
         },
     }
