@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfmviz.charts.curves_layout import EndLabel, Panel, end_labels, layout
 from tfmviz.charts.fonts import SANS
-from tfmviz.charts.memory_levels import Level, level_line, level_names, veil
+from tfmviz.charts.memory_levels import NAME_HEIGHT, Level, level_line, level_names, veil
 from tfmviz.charts.memory_numbers import bytes_text, seconds_text, short_length
 from tfmviz.charts.palette import Palette, palette
 
@@ -109,8 +109,11 @@ def _level_names(
     mark: int | None,
     colours: Palette,
 ) -> list[dict[str, Any]]:
-    """Names of levels at the end of the axis that the mark leaves room at."""
-    on_right = mark is not None and _share(mark, ends) < _NAME_SHARE
+    """Names of levels at the end of the axis where there is room: beside the mark, and not where a need is written."""
+    needs = [math.log10(next(iter(growth.refused.values()))) for growth in drawn if growth.refused]
+    close = 1.5 * NAME_HEIGHT * (panel.high - panel.low)
+    written = any(abs(need - math.log10(level.value)) < close for need in needs for level in seen)
+    on_right = written if mark is None else _share(mark, ends) < _NAME_SHARE
     half = [value for growth in drawn for n, value in growth.every.items() if (_share(n, ends) > 0.5) == on_right]
     crossing = [math.log10(value) for value in [*half, *(level.value for level in seen)] if value > 0]
     return level_names(seen, panel, crossing, colours, on_right=on_right)
@@ -121,7 +124,7 @@ def _names(drawn: Sequence[Growth], panel: Panel, ends: Sequence[float], colours
     front = [one for one in drawn if _is_crossed(one, drawn) and _share(list(one.every)[-1], ends) >= _NAME_SHARE]
     behind = end_labels([_label(growth, colours) for growth in drawn if growth not in front], panel, "y")
     before = end_labels([_label(growth, colours) for growth in front], panel, "y")
-    above = {"xanchor": "right", "yanchor": "bottom", "xshift": -4, **veil(colours)}
+    above = {"xanchor": "right", "yanchor": "bottom", "xshift": -8, **veil(colours)}
     return [*behind, *(label | above for label in before)]
 
 

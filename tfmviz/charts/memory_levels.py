@@ -11,7 +11,7 @@ from tfmviz.charts.curves_layout import Panel
 from tfmviz.charts.palette import Palette, rgb
 from tfmviz.text import display
 
-_HEIGHT = 0.05  # of a panel: what a name takes
+NAME_HEIGHT = 0.05  # of a panel: what a name takes
 _EDGE, _STEP = 0.01, 0.06  # of the x axis: from its end to the lowest name, and from each name to the next
 _VEIL = 0.75  # how much of a line that crosses a name is covered
 
@@ -54,7 +54,7 @@ def level_names(
         colours: of the theme.
         on_right: at the right end, not at the left one.
     """
-    tall = _HEIGHT * (panel.high - panel.low)
+    tall = NAME_HEIGHT * (panel.high - panel.low)
     out = []
     for place, level in enumerate(levels):
         height, inset = math.log10(level.value), _EDGE + _STEP * place

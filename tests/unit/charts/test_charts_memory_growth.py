@@ -71,6 +71,11 @@ def test_a_level_s_name_stands_where_the_mark_leaves_room(mark: int | None, anch
     assert level_note(8e9, mark=mark)["xanchor"] == anchor
 
 
+@pytest.mark.parametrize(("value", "anchor"), [(34e9, "right"), (30e9, "right"), (8e9, "left")])
+def test_a_level_s_name_is_not_written_on_what_a_point_would_need(value: float, anchor: str) -> None:
+    assert level_note(value)["xanchor"] == anchor  # 34 GB stands to the left of its point
+
+
 @pytest.mark.parametrize(("value", "anchor"), [(0.95e6, "top"), (1.05e6, "bottom"), (8e9, "bottom")])
 def test_a_level_s_name_is_not_written_on_a_line_close_above_it(value: float, anchor: str) -> None:
     flat = Growth(name="weights", colour=0, line=dict.fromkeys(LENGTHS, 1e6))
