@@ -194,7 +194,7 @@ def _words(texts: list[str], colour: str) -> dict[str, Any]:
     """What a point that was not tried would take, written beside the first of them: the others have it on hover."""
     return {
         "text": [texts[0], *[""] * (len(texts) - 1)],
-        "textposition": "middle left",
+        "textposition": "top left",
         "textfont": {"size": 13, "color": colour, "family": SANS},
     }
 

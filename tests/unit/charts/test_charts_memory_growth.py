@@ -36,6 +36,7 @@ def test_measured_points_are_dots_and_formulas_lines() -> None:
 
 def test_what_was_not_tried_says_what_it_would_need() -> None:
     assert drawn()["data"][2]["text"] == ["would need 34 GB"]
+    assert drawn()["data"][2]["textposition"] == "top left"  # above a level's line at the same height, and its own
 
 
 def test_both_axes_are_logarithmic_and_say_so() -> None:
