@@ -259,7 +259,7 @@ def test_padding_is_marked_and_moves_nothing(tokenizers, side):
 
 
 def test_padding_never_cuts(tokenizers):
-    with pytest.raises(ConfigError, match="pad_to=3 is less than the 4 tokens .* Use 4 or more"):
+    with pytest.raises(ConfigError, match=r"pad_to=3 is less than the 4 tokens .* Use 4 or more"):
         pad(encode(tokenizers("minilm"), "one two"), 3, side="right", pad_id=0, pad_text="[PAD]")
 
 
