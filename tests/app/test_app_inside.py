@@ -160,6 +160,13 @@ def test_each_step_reads_its_own_picture(smollm2: Model) -> None:
         assert wanted in words(inside(**query, step=step)), step
 
 
+def test_the_fifth_view_is_not_off_a_narrow_screen() -> None:
+    """Five names are wider than a phone, and Streamlit puts what does not fit where nobody looks for it."""
+    at = inside(text=TEXT, model="smollm2")
+    groups = {one.proto.id.rsplit("-", 1)[-1]: one.proto for one in at.get("button_group")}
+    assert groups["closer"].wrap
+
+
 def test_masked_cells_are_counted(smollm2: Model) -> None:
     n = len(smollm2.tokenize(TEXT))
     assert f"{n * (n - 1) // 2} masked cells are 0" in check_line(inside(text=TEXT, model="smollm2"))

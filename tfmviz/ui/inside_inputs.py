@@ -172,7 +172,7 @@ def closer(notes: Notes, *, rotates: bool) -> str:
     notes.add(address.settle("closer", options, CLOSER[0], what="view", among=f"There are {', '.join(options)}"))
     value = st.segmented_control(
         "Closer", options, default=CLOSER[0], key="closer", bind="query-params", required=True,
-        label_visibility="collapsed", persist_state="session",
+        label_visibility="collapsed", persist_state="session", wrap=True,
     )  # fmt: skip
     return value if value in options else CLOSER[0]
 
