@@ -1,16 +1,18 @@
 """The transformer written here against transformers: one forward pass, the same weights, the same tokens.
 
-    python benchmarks/scratch.py                               # everything, about 5 minutes on two quiet cores
+    python benchmarks/scratch.py                               # everything, about 11 minutes on two quiet cores
     python benchmarks/scratch.py --models minilm --ns 64 256   # a part of it, printed but not written down
 
 Both compute attention with PyTorch's fused kernel and take turns in one process; the order changes every round. Two
-ratios are given: of processor time, round by round, which other programs on the machine hardly disturb and which
-decides; and of wall time, each side's fastest round.
+ratios are given: of processor time, the median over the rounds, which other programs on the machine hardly disturb and
+which decides; and of wall time, each side's fastest round. Nine tenths of both passes are the same products of the same
+matrices, and one round's ratio varies by some percent, so a minute of rounds is taken.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import sys
@@ -47,7 +49,7 @@ class Measured:
     difference: float
 
 
-def measure(name: str, theirs: Any, ours: Any, n: int, rounds: int) -> Measured:
+def measure(name: str, theirs: Any, ours: Any, n: int, rounds: int, seconds: float) -> Measured:
     """Both models on a text of n tokens."""
     text = text_of(theirs._tokenizer, n)
     tokens = torch.tensor([[token.id for token in theirs.tokenize(text)]])
@@ -57,7 +59,7 @@ def measure(name: str, theirs: Any, ours: Any, n: int, rounds: int) -> Measured:
         passes = (lambda: theirs._module(tokens).logits, lambda: ours.module(tokens))
     with torch.inference_mode():
         difference = float((passes[0]() - passes[1]()).abs().max())
-        walls, processors = _take_turns(passes, rounds)
+        walls, processors = _take_turns(passes, rounds, seconds)
     return Measured(
         label=f"{name}, {n:,}",
         theirs=min(walls[0]),
@@ -68,11 +70,16 @@ def measure(name: str, theirs: Any, ours: Any, n: int, rounds: int) -> Measured:
     )
 
 
-def _take_turns(passes: tuple[Callable[[], Tensor], ...], rounds: int) -> tuple[list[list[float]], list[list[float]]]:
-    """Wall and processor seconds of each pass in each round."""
+def _take_turns(
+    passes: tuple[Callable[[], Tensor], ...], rounds: int, seconds: float
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Wall and processor seconds of each pass in each round: so many rounds, and more until the time is up."""
     walls: list[list[float]] = [[], []]
     processors: list[list[float]] = [[], []]
-    for number in range(rounds):
+    began = time.perf_counter()
+    for number in itertools.count():
+        if number >= rounds and time.perf_counter() - began >= seconds:
+            break
         for which in (0, 1) if number % 2 else (1, 0):
             wall, processor = time.perf_counter(), time.process_time()
             passes[which]()
@@ -106,7 +113,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--ns", nargs="+", type=int, default=LENGTHS, metavar="N")
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=12, help="at least so many, and")
+    parser.add_argument("--seconds", type=float, default=60.0, help="so much time, for each model and length")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -121,7 +129,7 @@ def main() -> None:
             if n > theirs.max_tokens:
                 print(f"{name} takes fewer than {n} tokens: left out", flush=True)
                 continue
-            lines.append(measure(name, theirs, ours, n, options.rounds))
+            lines.append(measure(name, theirs, ours, n, options.rounds, options.seconds))
             print(lines[-1], flush=True)
     body = f"## From scratch\n\n{report.machine('torch', 'transformers')}\n\n{tables(lines)}\n"
     print(body)
