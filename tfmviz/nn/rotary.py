@@ -73,5 +73,13 @@ def rotate(x: Float[Tensor, "b h n d"], turn: Rotation, pairing: RotaryPairing =
     # (a, b) turned by an angle is (a cos - b sin, b cos + a sin); addcmul is one pass where a*cos - b*sin is three
     new_a = torch.addcmul(a * turn.cos, b, turn.sin, value=-1)
     new_b = torch.addcmul(b * turn.cos, a, turn.sin)
-    both = torch.cat([new_a, new_b], dim=-1) if pairing == "half" else torch.stack([new_a, new_b], dim=-1).flatten(-2)
-    return torch.cat([both, still], dim=-1) if still.shape[-1] else both
+    both = _beside(new_a, new_b) if pairing == "half" else torch.stack([new_a, new_b], dim=-1).flatten(-2)
+    return _beside(both, still) if still.shape[-1] else both
+
+
+def _beside(a: Float[Tensor, "b h n d"], b: Float[Tensor, "b h n e"]) -> Float[Tensor, "b h n d+e"]:
+    """One after the other, in memory token by token, as projections leave them.
+
+    PyTorch's kernel lays its output out as it finds the queries, so that the heads of a token then lie together.
+    """
+    return torch.cat([a.transpose(1, 2), b.transpose(1, 2)], dim=-1).transpose(1, 2)

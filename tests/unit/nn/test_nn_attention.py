@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 import torch
-from conftest import Case, cases
 from hypothesis import given, settings
+from nn_cases import Case, cases
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves

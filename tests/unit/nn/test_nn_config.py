@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import config
+from nn_cases import config
 
 from tfmviz.errors import ConfigError, UnknownMask
 from tfmviz.nn import EncoderDecoder, Transformer, TransformerConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import config
+from nn_cases import config
 from torch import Tensor
 
 from tfmviz.errors import ConfigError

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from conftest import config
+from nn_cases import config
 from torch import Tensor
 
 from tfmviz.errors import ConfigError, OutOfRange, UnknownMask

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import masks
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nn_cases import masks
 
 from tfmviz.errors import UnknownMask
 from tfmviz.nn import Bidirectional, Causal, Document, Mask, Padding, Prefix, SlidingWindow, parse

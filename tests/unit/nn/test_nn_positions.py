@@ -6,9 +6,9 @@ import math
 
 import pytest
 import torch
-from conftest import config
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nn_cases import config
 
 from tfmviz.errors import ConfigError
 from tfmviz.nn import alibi_slopes, build, frequencies, relative_bucket, rotate, rotation, sinusoidal
@@ -110,6 +110,14 @@ def test_partial_rotation_leaves_the_rest() -> None:
     assert torch.equal(turned[..., 4:], x[..., 4:])
     torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
     assert (turned[:, :, 1:, :4] - x[:, :, 1:, :4]).abs().min() > 0
+
+
+@pytest.mark.parametrize("fraction", [1.0, 1 / 3])
+def test_rotated_heads_lie_token_by_token_so_that_bringing_heads_together_copies_nothing(fraction: float) -> None:
+    heads = torch.randn(2, 5, 4, 6).transpose(1, 2)
+    c = config(d_model=24, position="rotary", rotary_fraction=fraction)
+    turned = rotate(heads, rotation(torch.arange(5), c))
+    assert turned.shape == heads.shape and turned.stride() == heads.stride()
 
 
 def test_linear_scaling_squeezes_positions() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import config
+from nn_cases import config
 from torch import Tensor
 
 from tfmviz.errors import ConfigError
@@ -22,6 +22,7 @@ from tfmviz.nn import (
     parse,
     use_form,
 )
+from tfmviz.nn.feedforward import FeedForward
 
 DECODERS: dict[str, dict[str, Any]] = {
     "gpt-2": {},
@@ -280,3 +281,14 @@ def test_dropout_stands_where_the_paper_has_it() -> None:
     # each sub-layer's output is dropped before it is added: where both are, the stream passes through unchanged
     assert 0.15 < (out == embedding).float().mean() < 0.35
     assert torch.equal(model.eval()(torch.arange(20)[None]), model(torch.arange(20)[None]))
+
+
+@pytest.mark.parametrize("kind", ["plain", "gated"])
+def test_weights_stored_by_input_are_the_same_numbers(kind: str) -> None:
+    feed_forward = FeedForward(config(feed_forward=kind)).double()
+    before, x = {name: weight.clone() for name, weight in feed_forward.state_dict().items()}, torch.randn(2, 9, 24)
+    expected = feed_forward(x.double())
+    feed_forward.store_by_input()
+    assert all(torch.equal(weight, before[name]) for name, weight in feed_forward.state_dict().items())
+    assert not feed_forward.up.weight.is_contiguous() and feed_forward.up.weight.mT.is_contiguous()
+    torch.testing.assert_close(feed_forward(x.double()), expected, rtol=1e-12, atol=1e-12)
