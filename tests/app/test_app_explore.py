@@ -97,7 +97,7 @@ def test_parts_of_a_pair_are_the_rows_of_one_and_the_columns_of_the_other(
     expected = whole[np.ix_(of[part[0]], of[part[2]])]
     assert np.abs(map_weights(at) - expected).max() < 1e-6
     share = expected.sum() / sum(of[part[0]])
-    assert f"{part} holds {100 * share:.0f} % of these rows' attention" in words(at)
+    assert f"{part} holds {100 * share:.2g} % of these rows' attention" in words(at)
 
 
 def test_a_single_text_has_no_parts_to_pick(explore: Open) -> None:

@@ -49,15 +49,13 @@ def profiles_job(seed: int) -> Job[Profiles]:
 def depth(line: loading.Line, notes: Notes) -> None:
     """Activations and gradients by depth, at the first weights."""
     notes.add(address.settle("depth", DEPTHS, 24, what="depth", among=f"There are {', '.join(map(str, DEPTHS))}"))
-    notes.add(address.settle_number("depth_seed", 0, 999, 0, what="seed"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.select_slider(
             "Layers", DEPTHS, 24, key="depth", bind="query-params", persist_state="session", width=360
         )
-        bound = address.number_binding("depth_seed")
-        seed = st.number_input("Seed", 0, 999, 0, key="depth_seed", bind=bound, persist_state="session", width=140)
+        seed = pickers.whole_number("Seed", "depth_seed", 0, 999, 0, notes, width=140)
     skeleton = st.empty()
-    running = profiles_job(int(seed))
+    running = profiles_job(seed)
     if not running.future.done():
         skeleton.skeleton(height=460)
     found = loading.wait(running, line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,6 +15,11 @@ from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import SideRequest
 from tfmviz.ui.compare_sides import Letter, Side
 from tfmviz.ui.requests import TraceRequest
+
+if TYPE_CHECKING:
+    from tfmviz.models import Model
+    from tfmviz.ui.cache import Traced
+    from tfmviz.ui.shelf import Job
 
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "compare.md"
 
@@ -70,12 +76,20 @@ def _load(
     failed |= compare_sides.guard(requests, needs)
     jobs = {letter: cache.model_job(one.trace.model) for letter, one in requests.items() if letter not in failed}
     sides: dict[Letter, Side] = {}
+    models: dict[Letter, Model] = {}
+    passes: dict[Letter, Job[Traced]] = {}
     for letter, job in jobs.items():
         try:
-            model = loading.wait(job, line)
-            traced = loading.wait(compare_jobs.side_job(requests[letter], model), line)
-            sides[letter] = Side(letter=letter, request=requests[letter], model=model, traced=traced)
+            models[letter] = loading.wait(job, line)
+            # Asked for here, waited for below: the passes run beside each other, and beside the loading of B.
+            passes[letter] = compare_jobs.side_job(requests[letter], models[letter])
         except Exception as error:  # the page's last resort: the other side is still shown
+            failed[letter] = error
+    for letter, asked_pass in passes.items():
+        try:
+            traced = loading.wait(asked_pass, line)
+            sides[letter] = Side(letter=letter, request=requests[letter], model=models[letter], traced=traced)
+        except Exception as error:  # as above
             failed[letter] = error
     if not _needs_stay(failed):
         needs.empty()

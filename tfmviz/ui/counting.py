@@ -29,5 +29,14 @@ def significant(value: float, digits: int = 2) -> str:
     return _short(f"{rounded:,.{max(0, digits - 1 - power)}f}").replace("-", "−")
 
 
+def percent(share: float) -> str:
+    """A share with two significant digits; 0 only where it is none."""
+    if share == 0:
+        return "0 %"
+    if share < 5e-5:
+        return "under 0.01 %"
+    return f"{significant(100 * share)} %"
+
+
 def _short(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfmviz.analysis.head_view import HeadView
 from tfmviz.text import display
-from tfmviz.ui.counting import counted, significant
+from tfmviz.ui.counting import counted, percent, significant
 from tfmviz.ui.requests import HeadChoice
 
 if TYPE_CHECKING:
@@ -205,15 +205,6 @@ def leakage(found: Mapping[str, Leakage]) -> str:
             by = f"by up to {significant(one.before)} of {whose} length"
             parts.append(f"Under the {mask} mask {who} before it changed, {by}.")
     return f"**What you see** {' '.join(parts)}\n\n**Try** Change an earlier token: how much of the text notices?"
-
-
-def percent(share: float) -> str:
-    """A share with two significant digits; 0 only where it is none."""
-    if share == 0:
-        return "0 %"
-    if share < 5e-5:
-        return "under 0.01 %"
-    return f"{significant(100 * share)} %"
 
 
 def listed(names: Sequence[str]) -> str:

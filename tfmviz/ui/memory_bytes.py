@@ -89,20 +89,8 @@ def _segments(label: str, key: str, options: Any, notes: Notes) -> Any:
 
 
 def _number(label: str, key: str, low: int, high: int, default: int, notes: Notes, *, disabled: bool = False) -> int:
-    """A whole number that is typed, within its bounds whatever the address says."""
-    notes.add(address.settle_number(key, low, high, default, what=label.lower()))
-    value = st.number_input(
-        label,
-        low,
-        high,
-        default,
-        key=key,
-        bind=address.number_binding(key),
-        persist_state="session",
-        disabled=disabled,
-        width=120 if high <= 1_000 else 128 if high < 10**6 else 152,  # up to four digits; up to six; more
-    )
-    return min(max(int(value), low), high)
+    width = 120 if high <= 1_000 else 128 if high < 10**6 else 152  # up to four digits; up to six; more
+    return pickers.whole_number(label, key, low, high, default, notes, disabled=disabled, width=width)
 
 
 def _typed(notes: Notes) -> tuple[dict[str, int], bool]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tfmviz.charts.memory_numbers import bytes_text, seconds_text
 from tfmviz.text import display
 from tfmviz.ui import live_run
+from tfmviz.ui.counting import percent
 
 if TYPE_CHECKING:
     from tfmviz.analysis.padding_times import BatchTime
@@ -126,10 +127,3 @@ def textbook() -> str:
 def times(ratio: float) -> str:
     """A ratio, as ``64 ×``: two significant digits, whole from 10 on."""
     return f"{ratio:,.0f} ×" if ratio >= 9.95 else f"{ratio:.1f} ×"
-
-
-def percent(share: float) -> str:
-    """A share in percent; what is not nothing is never called 0."""
-    if 0 < share < 0.005:
-        return "under 1 %"
-    return f"{100 * share:.0f} %"

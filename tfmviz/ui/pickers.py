@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -185,6 +185,33 @@ def _more_heads(stack: AttentionStack, notes: Notes) -> tuple[HeadChoice, ...]:
         "Heads beside the chosen one", list(by_name), key="heads", bind="query-params", max_selections=MOST_HEADS - 1
     )
     return tuple(by_name[name] for name in names if name in by_name)
+
+
+def whole_number(
+    label: str,
+    key: str,
+    low: int,
+    high: int,
+    default: int,
+    notes: Notes,
+    *,
+    disabled: bool = False,
+    width: int | Literal["stretch"] = "stretch",
+) -> int:
+    """A whole number that is typed, within its bounds whatever the address says."""
+    notes.add(address.settle_number(key, low, high, default, what=label.lower()))
+    value = st.number_input(
+        label,
+        low,
+        high,
+        default,
+        key=key,
+        bind=address.number_binding(key),
+        persist_state="session",
+        disabled=disabled,
+        width=width,
+    )
+    return min(max(int(value), low), high)
 
 
 def is_dark() -> bool:

@@ -8,6 +8,7 @@ from tfmviz.analysis.head_roles import HeadRole, Role
 from tfmviz.analysis.head_view import HeadView, Part
 from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.text import display
+from tfmviz.ui.counting import percent
 from tfmviz.ui.requests import HeadChoice
 from tfmviz.ui.samples import Sample, of_text
 
@@ -52,7 +53,7 @@ def head_sentence(choice: HeadChoice, role: HeadRole) -> str:
     if not role.n_queries:
         return f"{who}: no typed token here has more than one key to choose from."
     if role.role == "diffuse":
-        return f"{who}: attention is spread out, at {_percent(role.weight)} of the most even spread there could be."
+        return f"{who}: attention is spread out, at {percent(role.weight)} of the most even spread there could be."
     if role.role == "mixed":
         return (
             f"{who}: no single pattern. A token's strongest key gets {_two(role.weight)} on average{_runner_up(role)}."
@@ -65,13 +66,13 @@ def paragraph(role: HeadRole, view: HeadView | LongView, choice: HeadChoice, par
     """*What you see*: the current picture in at most 60 words, as Markdown."""
     words = [head_sentence(choice, role)]
     if part != "all":
-        words.append(f"{part} holds {_percent(view.part_share)} of these rows' attention.")
+        words.append(f"{part} holds {percent(view.part_share)} of these rows' attention.")
     if hide_special:
-        words.append(f"Hidden special tokens hold {_percent(view.special_share)}.")
+        words.append(f"Hidden special tokens hold {percent(view.special_share)}.")
     elif view.special_share >= 0.3 and role.role not in ("special", "first"):
-        words.append(f"Special tokens hold {_percent(view.special_share)}.")
+        words.append(f"Special tokens hold {percent(view.special_share)}.")
     if view.sink_share >= 0.005:
-        words.append(f"A sink takes {_percent(view.sink_share)}: rows sum to less.")
+        words.append(f"A sink takes {percent(view.sink_share)}: rows sum to less.")
     return "**What you see** " + " ".join(words)
 
 
@@ -142,7 +143,3 @@ def _runner_up(role: HeadRole) -> str:
 
 def _two(weight: float) -> str:
     return f"{weight:.2f}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

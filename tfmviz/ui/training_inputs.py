@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from tfmviz.ui import address
+from tfmviz.ui import address, pickers
 from tfmviz.ui.address import Notes
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def settings(task: str, notes: Notes, *, disabled: bool) -> Settings:
         block = _pick("Norm", "block", BLOCKS, preset.block, notes, disabled)
     with right:
         rate = _pick("Learning rate", "rate", _with(RATES, preset.learning_rate), preset.learning_rate, notes, disabled)
-        warmup = _number("Warm-up steps", "warmup", 0, 1000, preset.warmup_steps, notes, disabled)
-        steps = _number("Steps", "steps", 20, MOST_STEPS, preset.n_steps, notes, disabled)
-        seed = _number("Seed", "seed", 0, 2**31, preset.seed, notes, disabled)
+        warmup = pickers.whole_number("Warm-up steps", "warmup", 0, 1000, preset.warmup_steps, notes, disabled=disabled)
+        steps = pickers.whole_number("Steps", "steps", 20, MOST_STEPS, preset.n_steps, notes, disabled=disabled)
+        seed = pickers.whole_number("Seed", "seed", 0, 2**31, preset.seed, notes, disabled=disabled)
     return replace(
         preset,
         d_model=width,
@@ -136,21 +136,6 @@ def _pick(label: str, key: str, options: Sequence[T], default: T, notes: Notes, 
         disabled=disabled,
     )
     return value if value in options else default
-
-
-def _number(label: str, key: str, low: int, high: int, default: int, notes: Notes, disabled: bool) -> int:
-    notes.add(address.settle_number(key, low, high, default, what=label.lower()))
-    value = st.number_input(
-        label,
-        low,
-        high,
-        default,
-        key=key,
-        bind=address.number_binding(key),
-        persist_state="session",
-        disabled=disabled,
-    )
-    return min(max(int(value), low), high)
 
 
 def _text(label: str, key: str, default: str) -> str:

@@ -117,7 +117,8 @@ def test_rotated_heads_lie_token_by_token_so_that_bringing_heads_together_copies
     heads = torch.randn(2, 5, 4, 6).transpose(1, 2)
     c = config(d_model=24, position="rotary", rotary_fraction=fraction)
     turned = rotate(heads, rotation(torch.arange(5), c))
-    assert turned.shape == heads.shape and turned.stride() == heads.stride()
+    assert turned.shape == heads.shape
+    assert turned.stride() == heads.stride()
 
 
 def test_linear_scaling_squeezes_positions() -> None:

@@ -290,5 +290,6 @@ def test_weights_stored_by_input_are_the_same_numbers(kind: str) -> None:
     expected = feed_forward(x.double())
     feed_forward.store_by_input()
     assert all(torch.equal(weight, before[name]) for name, weight in feed_forward.state_dict().items())
-    assert not feed_forward.up.weight.is_contiguous() and feed_forward.up.weight.mT.is_contiguous()
+    assert not feed_forward.up.weight.is_contiguous()
+    assert feed_forward.up.weight.mT.is_contiguous()
     torch.testing.assert_close(feed_forward(x.double()), expected, rtol=1e-12, atol=1e-12)
