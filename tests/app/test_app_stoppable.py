@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 
 import long_job
 import pytest
-from on_page import MAIN, words
+from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
+from tfmviz.analysis import pace
+from tfmviz.models import Model
 from tfmviz.ui import stoppable
 
+ATLAS = {"explore": "atlas", "compare": "atlas_a"}
 TEXT = "The cat sat on the mat, and the dog on the cat."
 
 
@@ -118,3 +122,43 @@ def test_no_choice_is_lost_while_a_page_waits(
     for key, value in asked.items():
         assert value in (at.query_params[key], at.query_params[key][0])
         assert str(at.session_state[key]) == value
+
+
+@pytest.mark.parametrize("page_name", ["explore", "compare"])
+def test_a_long_pass_of_explore_and_of_compare_can_be_stopped_and_run_again(
+    page_name: str, minilm: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = AppTest.from_file(str(MAIN), default_timeout=120)
+    at.switch_page(str(MAIN.parents[1] / "pages" / f"{page_name}.py"))
+    for key, value in {"text": TEXT, "layer": "3", "head": "5", "model_b": "minilm"}.items():
+        at.query_params[key] = value
+    at.run()
+    assert component(at, name := ATLAS[page_name])[0]["tokens"] == [len(minilm.tokenize(TEXT))] * 2
+    gate, longer = threading.Event(), f"{TEXT} And so on, for a very long time, {page_name}."
+    listened: list[float] = []
+
+    @contextlib.contextmanager
+    def slow(model: Model, report: Callable[[float], None], **_: float) -> Iterator[None]:
+        yield
+        while not gate.wait(0.02):
+            listened.append(0.25)
+            report(0.25)
+
+    monkeypatch.setattr(pace, "paced", slow)
+    monkeypatch.setattr(stoppable, "UNTOLD_S", 0.0)
+    at.text_area(key="text").set_value(longer).run()
+    assert bar(at).startswith("Running the model")
+    assert listened
+    if page_name == "explore":  # the last picture stays, and with it what was chosen
+        assert component(at, name)[0]["tokens"] == [len(minilm.tokenize(TEXT))] * 2
+        assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) == (3, 5)
+    stops = [button for button in at.button if button.label == "Stop"]
+    stops[0].click().run()
+    at.run()
+    assert "Stopped" in at.info[0].value
+    gate.set()
+    monkeypatch.setattr(stoppable, "UNTOLD_S", 600.0)
+    next(button for button in at.button if button.label == "Run it again").click()
+    at.run()
+    assert component(at, name)[0]["tokens"] == [len(minilm.tokenize(longer))] * 2
+    assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) == (3, 5)

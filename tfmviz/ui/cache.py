@@ -16,7 +16,7 @@ import numpy as np
 
 from tfmviz.analysis.head_notes import HeadNotes, head_notes
 from tfmviz.errors import ConfigError
-from tfmviz.ui import training_models
+from tfmviz.ui import stoppable, training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
@@ -124,8 +124,9 @@ def trace_job(request: TraceRequest, model: Model) -> Job[Traced]:
     """The job that runs one forward pass, or that has run it."""
 
     def make(job: Job[Traced]) -> Traced:
-        job.report(Step(what="Running the model"))
-        return overviewed(model.trace(request.text, pair=request.pair, target=request.target), job)
+        with stoppable.passes(job, model, "Running the model"):
+            trace = model.trace(request.text, pair=request.pair, target=request.target)
+        return overviewed(trace, job)
 
     return _traces.ask(request, make)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfmviz.ui import cache
+from tfmviz.ui import cache, stoppable
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Shelf, Step
 
@@ -96,8 +96,9 @@ def side_job(request: SideRequest, model: Model) -> Job[Traced]:
         return cache.trace_job(request.trace, model)
 
     def make(job: Job[Traced]) -> Traced:
-        job.report(Step(what="Running the model"))
-        return cache.overviewed(read(request, model))
+        with stoppable.passes(job, model, "Running the model"):
+            trace = read(request, model)
+        return cache.overviewed(trace, job)
 
     return _sides.ask(request, make)
 

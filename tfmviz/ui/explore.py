@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from tfmviz.text import display
-from tfmviz.ui import cache, errors, inputs, loading
+from tfmviz.ui import cache, errors, inputs, loading, stoppable
 from tfmviz.ui.requests import TraceRequest
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 LAST_GOOD = "explore_last_good"
 SKELETON_HEIGHT = 560
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "explore.md"
-
-_stopwatch = loading.Stopwatch()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,19 +52,23 @@ def frame() -> Frame:
 def trace(request: TraceRequest, frame: Frame) -> TraceRequest | None:
     """Make sure that there is a trace, and say which request the picture is about.
 
-    Where the new request fails, its error is shown and the last good picture of this visitor stays.
+    Where the new request fails, its error is shown and the last good picture of this visitor stays; so it does while a
+    long pass is under way, and after it was stopped.
 
     Returns:
         The request to show; None where nothing has ever succeeded.
     """
     try:
         _make(request, frame)
+    except stoppable.Unfinished:
+        last = _last_good()  # under the bar, with its pickers: what was chosen in them is kept
+        frame.line.say("" if last is None else "Below is still the last text that worked.")
+        return last
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
-        last = st.session_state.get(LAST_GOOD)
-        if last is not None and _still_there(last):
+        last = _last_good()
+        if last is not None:
             frame.line.say(f"{_line(cache.traced(last))} This is the last text that worked.")
         else:
-            last = None
             frame.line.say("")
         with frame.notice:
             errors.show(error, request=request)
@@ -84,14 +87,13 @@ def _make(request: TraceRequest, frame: Frame) -> None:
     model = loading.wait(loading_model, frame.line, quiet_s=0 if first else loading.QUIET_S)
     if inputs.lacks_a_box(model.kind):
         st.rerun()
-    running = cache.trace_job(request, model)
-    is_new = not running.future.done()
-    expected = _stopwatch.expect(request.model.name, len(request.text))
-    traced = loading.wait(running, frame.line, expected_s=expected)
-    if is_new:  # what was on the shelf took no time, and says nothing of the next pass
-        _stopwatch.note(request.model.name, len(request.text), running.started)
-    if skeleton is not None:
-        skeleton.empty()
+    try:
+        with frame.notice:
+            ask = partial(cache.trace_job, request, model)
+            traced = stoppable.wait("explore", request, ask, frame.line, skeleton=first)
+    finally:
+        if skeleton is not None:
+            skeleton.empty()
     frame.line.say(_line(traced))
 
 
@@ -112,5 +114,7 @@ def theory() -> None:
         st.markdown(THEORY.read_text(encoding="utf-8"))
 
 
-def _still_there(request: TraceRequest) -> bool:
-    return cache.kept(request) is not None
+def _last_good() -> TraceRequest | None:
+    """The last request that worked, if its trace is still kept."""
+    last: TraceRequest | None = st.session_state.get(LAST_GOOD)
+    return last if last is not None and cache.kept(last) is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent import futures
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,7 +45,7 @@ class Line:
         (self._slot or self._place).markdown(markdown)
 
 
-def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: float = QUIET_S) -> V:
+def wait(job: Job[V], line: Line, *, quiet_s: float = QUIET_S) -> V:
     """Wait for a job; show how far it is once the wait is long enough to be felt.
 
     Every beat passes through Streamlit, so a visitor who changes something meanwhile is not kept waiting: the script
@@ -55,7 +54,6 @@ def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: f
     Args:
         job: what is waited for.
         line: where to say it.
-        expected_s: how long it should take, where the job itself cannot tell.
         quiet_s: how long to wait before showing anything.
 
     Raises:
@@ -64,17 +62,15 @@ def wait(job: Job[V], line: Line, *, expected_s: float | None = None, quiet_s: f
     if futures.wait([job.future], timeout=quiet_s).done:
         return job.future.result()
     while not job.future.done():
-        done, text = how_far(job.step, job.seconds, expected_s)
+        done, text = how_far(job.step, job.seconds)
         line.progress(done, text)
         futures.wait([job.future], timeout=BEAT_S)
     return job.future.result()
 
 
-def how_far(step: Step, seconds: float, expected_s: float | None = None) -> tuple[float, str]:
+def how_far(step: Step, seconds: float) -> tuple[float, str]:
     """The bar's length and the words beside it."""
     done = step.done
-    if done is None and expected_s:
-        done = min(seconds / expected_s, 0.95)
     if done is None:
         # Nothing to go by: a bar that creeps on and never arrives says no more than it knows.
         return min(0.9, 1 - 1 / (1 + seconds / 6)), f"{step.what}, {seconds:.0f} s"
@@ -82,22 +78,3 @@ def how_far(step: Step, seconds: float, expected_s: float | None = None) -> tupl
     if left is None and done >= ENOUGH_TO_TELL:
         left = seconds * (1 - done) / done
     return done, step.what if seconds < 1 or left is None else f"{step.what}, about {max(left, 1):.0f} s left"
-
-
-class Stopwatch:
-    """Remembers how fast passes were, to foretell the next one: seconds for a character."""
-
-    def __init__(self) -> None:
-        self._rate: dict[str, float] = {}
-
-    def expect(self, model: str, length: int) -> float | None:
-        """Seconds a pass over so many characters should take; None for a model that has not run yet."""
-        rate = self._rate.get(model)
-        return None if rate is None else rate * length
-
-    def note(self, model: str, length: int, started: float) -> None:
-        """Remember a pass that began at ``started`` on the monotonic clock and has ended now."""
-        if len(self._rate) > 64:
-            self._rate.clear()
-        rate = (time.monotonic() - started) / max(length, 1)
-        self._rate[model] = 0.5 * (rate + self._rate.get(model, rate))

@@ -38,7 +38,7 @@ class Unfinished(BaseException):
     """What follows on the page waits for a job. Like Streamlit's own signals it is no error, and no page shows it."""
 
 
-def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line) -> V:
+def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line, *, skeleton: bool = True) -> V:
     """The result of a job; of a long one once the page is drawn anew.
 
     Args:
@@ -46,6 +46,7 @@ def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line
         key: what is asked for.
         ask: the job for it. It may be shared with other visitors; if one of those stops it, it is asked for again.
         line: where to say how far it is.
+        skeleton: whether grey shapes stand under the bar of a long one, for what comes there.
 
     Raises:
         Unfinished: if it takes long, or was stopped; the page then holds a bar and a button in its place.
@@ -66,6 +67,8 @@ def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line
             continue  # by another visitor
         line.say("")
         _watch(name, key, job)
+        if skeleton:
+            st.skeleton(height=SKELETON_HEIGHT)
         raise Unfinished
 
 
@@ -128,7 +131,6 @@ def _watch(name: str, key: Hashable, job: Job[Any]) -> None:
             st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=stop)
 
     st.fragment(part, run_every=EVERY_S, key=f"{name}_waiting")()
-    st.skeleton(height=SKELETON_HEIGHT)
 
 
 def _stop(name: str, key: Hashable, job: Job[Any]) -> None:
