@@ -44,3 +44,10 @@ def test_every_answer_carries_the_security_headers(serve: Callable[[Path], str])
         with urlopen(url + path) as answer:  # the test's own server
             for name, value in HEADERS.items():
                 assert answer.headers[name] == value, (path, name)
+
+
+def test_the_first_page_is_found_by_its_name_too_with_all_that_its_address_holds(serve: Callable[[Path], str]) -> None:
+    url = serve(APP)
+    with urlopen(f"{url}/explore?text=a%26b%20%3F&head=3") as answer:  # the test's own server
+        assert answer.url == f"{url}/?text=a%26b%20%3F&head=3"
+        assert answer.status == 200

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -82,9 +82,15 @@ def cells(request: Request) -> Response:
     return head_feed.cells(request)
 
 
+def first_page(request: Request) -> Response:
+    """Lead to the first page, whose address is the app's own: Streamlit does not know it by its name."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
+
+
 def routes() -> list[BaseRoute]:
-    """The routes beside Streamlit's own: ``/health``, ``/heads`` and ``/fonts``."""
+    """The routes beside Streamlit's own: ``/explore``, ``/health``, ``/heads`` and ``/fonts``."""
     mounts: list[BaseRoute] = [
+        Route("/explore", first_page),
         Route("/health", health),
         Route(f"/{HEADS}/{{ticket}}/{{layer}}/{{head}}", head),
         Route(f"/{HEADS}/{{ticket}}/{{layer}}/{{head}}/{{rows}}/{{cols}}", cells),
