@@ -111,7 +111,7 @@ def test_hidden_special_tokens_are_counted(explore: Open, minilm: Model) -> None
     whole = trace["self"].weights(3, 2).numpy()
     assert np.abs(map_weights(at) - whole[np.ix_(typed, typed)]).max() < 1e-6
     share = whole[np.ix_(typed, ~typed)].sum() / typed.sum()
-    assert f"Hidden special tokens hold {100 * share:.0f} %" in words(at)
+    assert f"Hidden special tokens hold {100 * share:.2g} %" in words(at)
     assert component(at, "head_lines")[0]["hidden_share"] == pytest.approx(share, abs=1e-5)
 
 

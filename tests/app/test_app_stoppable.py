@@ -9,14 +9,16 @@ from concurrent import futures
 
 import long_job
 import pytest
+import streamlit as st
 from on_page import MAIN, component, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.analysis import pace
 from tfmviz.models import Model
-from tfmviz.ui import stoppable
+from tfmviz.ui import cache, loading, stoppable
+from tfmviz.ui.requests import ModelRequest, TraceRequest
+from tfmviz.ui.shelf import Job, Stopped
 
-ATLAS = {"explore": "atlas", "compare": "atlas_a"}
 TEXT = "The cat sat on the mat, and the dog on the cat."
 
 
@@ -124,41 +126,54 @@ def test_no_choice_is_lost_while_a_page_waits(
         assert str(at.session_state[key]) == value
 
 
-@pytest.mark.parametrize("page_name", ["explore", "compare"])
-def test_a_long_pass_of_explore_and_of_compare_can_be_stopped_and_run_again(
-    page_name: str, minilm: Model, monkeypatch: pytest.MonkeyPatch
+def test_a_long_pass_of_explore_can_be_stopped_and_run_again_beside_the_last_picture(
+    minilm: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = AppTest.from_file(str(MAIN), default_timeout=120)
-    at.switch_page(str(MAIN.parents[1] / "pages" / f"{page_name}.py"))
-    for key, value in {"text": TEXT, "layer": "3", "head": "5", "model_b": "minilm"}.items():
+    for key, value in {"text": TEXT, "layer": "3", "head": "5"}.items():
         at.query_params[key] = value
     at.run()
-    assert component(at, name := ATLAS[page_name])[0]["tokens"] == [len(minilm.tokenize(TEXT))] * 2
-    gate, longer = threading.Event(), f"{TEXT} And so on, for a very long time, {page_name}."
-    listened: list[float] = []
+    gate, longer = threading.Event(), f"{TEXT} And so on, for a very long time."
 
     @contextlib.contextmanager
     def slow(model: Model, report: Callable[[float], None], **_: float) -> Iterator[None]:
         yield
         while not gate.wait(0.02):
-            listened.append(0.25)
             report(0.25)
 
+    def is_of(text: str) -> bool:
+        chosen = (at.selectbox(key="layer").value, at.selectbox(key="head").value)
+        return component(at, "atlas")[0]["tokens"] == [len(minilm.tokenize(text))] * 2 and chosen == (3, 5)
+
+    assert is_of(TEXT)
     monkeypatch.setattr(pace, "paced", slow)
     monkeypatch.setattr(stoppable, "UNTOLD_S", 0.0)
+    monkeypatch.setattr(stoppable, "MORE_S", 0.0)
     at.text_area(key="text").set_value(longer).run()
     assert bar(at).startswith("Running the model")
-    assert listened
-    if page_name == "explore":  # the last picture stays, and with it what was chosen
-        assert component(at, name)[0]["tokens"] == [len(minilm.tokenize(TEXT))] * 2
-        assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) == (3, 5)
-    stops = [button for button in at.button if button.label == "Stop"]
-    stops[0].click().run()
+    assert is_of(TEXT)
+    assert "the last text that worked" in words(at)
+    at.button(key="explore_stop").click().run()
     at.run()
     assert "Stopped" in at.info[0].value
+    assert is_of(TEXT)
     gate.set()
+    monkeypatch.setattr(stoppable, "PATIENCE_S", 600.0)
     monkeypatch.setattr(stoppable, "UNTOLD_S", 600.0)
-    next(button for button in at.button if button.label == "Run it again").click()
-    at.run()
-    assert component(at, name)[0]["tokens"] == [len(minilm.tokenize(longer))] * 2
-    assert (at.selectbox(key="layer").value, at.selectbox(key="head").value) == (3, 5)
+    at.button(key="explore_again").click().run()
+    assert is_of(longer)
+    assert not at.info
+
+
+def test_what_another_visitor_stopped_is_made_again_for_one_who_waits_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = TraceRequest(model=ModelRequest(name="minilm"), text="Two visitors read this, and one of them goes.")
+    ask, stopped = cache.trace_job, Job()
+    stopped.future.set_exception(Stopped())
+    jobs = iter([stopped])
+    monkeypatch.setattr(cache, "trace_job", lambda *args: next(jobs, None) or ask(*args))
+    assert len(cache.traced(request).trace.tokens) > 10
+    jobs = iter([stopped])
+    wanted = cache.trace_job
+    assert loading.wait_for(lambda: wanted(request, cache.model(request.model)), loading.Line(st.container()))

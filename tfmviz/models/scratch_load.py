@@ -18,6 +18,7 @@ from tfmviz.models.scratch_checkpoint import read_checkpoint
 from tfmviz.models.scratch_text import BYTES, ByteText, PretrainedText
 from tfmviz.models.sources import CHECKPOINTS
 from tfmviz.nn import AnyTransformer, TransformerConfig, build
+from tfmviz.nn.feedforward import FeedForward
 
 UNTRAINED = TransformerConfig(
     architecture="decoder",
@@ -59,6 +60,10 @@ def adapted(
             state = {key: value for path in checkpoint.weights for key, value in load_file(path).items()}
             meter.set(n_bytes // 2)
             module = from_checkpoint(checkpoint.config, state).to(device=device, dtype=dtype)
+            if device.type == "cpu" and dtype == torch.float32:
+                for layer in module.modules():
+                    if isinstance(layer, FeedForward):
+                        layer.store_by_input()
     texts = PretrainedText(tokenizer, module.config, name=name, start_id=_start_id(checkpoint))
     return ScratchModel(module, texts, name=name)
 

@@ -46,8 +46,8 @@ class FeedForward(nn.Module):
     def store_by_input(self) -> None:
         """Lay the weights into the wider space out by input instead of by output: the same numbers.
 
-        For models that only run: on a CPU the product is 6 to 8 % faster that way for up to 256 tokens (384 and 576 to
-        1,536 numbers), and never slower. The way back, and attention's projections, gain nothing.
+        For models that only run, on a CPU in float32: from 384 or 576 numbers to 1,536 the product takes 0.91 to 0.94
+        of the time at 64 to 256 tokens, 0.71 to 0.80 at one, 0.98 at 1,024. The way back gains nothing.
         """
         for projection in (self.up, self.gate) if self.config.feed_forward == "gated" else (self.up,):
             projection.weight.data = projection.weight.data.mT.contiguous().mT

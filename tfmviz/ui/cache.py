@@ -18,7 +18,7 @@ from tfmviz.analysis.head_notes import HeadNotes, head_notes
 from tfmviz.errors import ConfigError
 from tfmviz.ui import stoppable, training_models
 from tfmviz.ui.requests import ModelRequest, TraceRequest
-from tfmviz.ui.shelf import Job, Shelf, Step
+from tfmviz.ui.shelf import Job, Shelf, Step, Stopped
 
 if TYPE_CHECKING:
     from tfmviz.models import Model
@@ -157,7 +157,11 @@ def notes_job(request: TraceRequest, made: Traced) -> Job[dict[str, HeadNotes]]:
 
 def traced(request: TraceRequest) -> Traced:
     """A trace, waiting for it in silence: for reruns after the page has shown it once."""
-    return trace_job(request, model_job(request.model).future.result()).future.result()
+    while True:
+        try:
+            return trace_job(request, model_job(request.model).future.result()).future.result()
+        except Stopped:
+            continue  # by another visitor, who waited for it too
 
 
 def kept(request: TraceRequest) -> Traced | None:

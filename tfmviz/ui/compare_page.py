@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from tfmviz.errors import ConfigError, EmptyText, NotEnoughMemory
 from tfmviz.text import display
-from tfmviz.ui import cache, compare_jobs, compare_picture, compare_sides, errors, loading, stoppable
+from tfmviz.ui import cache, compare_jobs, compare_picture, compare_sides, errors, loading
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import SideRequest
 from tfmviz.ui.compare_sides import Letter, Side
 from tfmviz.ui.requests import TraceRequest
-
-if TYPE_CHECKING:
-    from tfmviz.models import Model
 
 THEORY = Path(__file__).resolve().parents[2] / "assets" / "texts" / "compare.md"
 
@@ -44,7 +40,7 @@ def draw(request: TraceRequest) -> None:
             f"{len(a.traced.trace.tokens):,} and {len(b.traced.trace.tokens):,} tokens."
         )
     else:
-        line.say("Both models are needed for a comparison; what works is shown by itself." if sides and failed else "")
+        line.say("Both models are needed for a comparison; what works is shown by itself." if sides else "")
 
 
 def _failures(failed: Mapping[Letter, BaseException], request: TraceRequest) -> None:
@@ -75,22 +71,12 @@ def _load(
     failed |= compare_sides.guard(requests, needs)
     jobs = {letter: cache.model_job(one.trace.model) for letter, one in requests.items() if letter not in failed}
     sides: dict[Letter, Side] = {}
-    models: dict[Letter, Model] = {}
     for letter, job in jobs.items():
         try:
-            models[letter] = loading.wait(job, line)
-            # Asked for here, waited for below: the passes run beside each other, and beside the loading of B.
-            compare_jobs.side_job(requests[letter], models[letter])
-        except Exception as error:  # the page's last resort: the other side is still shown
-            failed[letter] = error
-    for letter, model in models.items():
-        one = requests[letter]
-        try:
-            traced = stoppable.wait(f"compare_{letter}", one, partial(compare_jobs.side_job, one, model), line)
+            model, one = loading.wait(job, line), requests[letter]
+            traced = loading.wait_for(partial(compare_jobs.side_job, one, model), line)
             sides[letter] = Side(letter=letter, request=one, model=model, traced=traced)
-        except stoppable.Unfinished:
-            continue  # its bar stands here; the other side is still shown
-        except Exception as error:  # as above
+        except Exception as error:  # the page's last resort: the other side is still shown
             failed[letter] = error
     if not _needs_stay(failed):
         needs.empty()

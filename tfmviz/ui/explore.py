@@ -61,18 +61,11 @@ def trace(request: TraceRequest, frame: Frame) -> TraceRequest | None:
     try:
         _make(request, frame)
     except stoppable.Unfinished:
-        last = _last_good()  # under the bar, with its pickers: what was chosen in them is kept
-        frame.line.say("" if last is None else "Below is still the last text that worked.")
-        return last
+        return _instead(frame)  # under the bar, with its pickers: what was chosen in them is kept
     except Exception as error:  # the page's last resort: a visitor sees sentences, never a traceback
-        last = _last_good()
-        if last is not None:
-            frame.line.say(f"{_line(cache.traced(last))} This is the last text that worked.")
-        else:
-            frame.line.say("")
         with frame.notice:
             errors.show(error, request=request)
-        return last
+        return _instead(frame)
     st.session_state[LAST_GOOD] = request
     return request
 
@@ -90,7 +83,8 @@ def _make(request: TraceRequest, frame: Frame) -> None:
     try:
         with frame.notice:
             ask = partial(cache.trace_job, request, model)
-            traced = stoppable.wait("explore", request, ask, frame.line, skeleton=first)
+            nothing_there = _last_good() is None
+            traced = cache.kept(request) or stoppable.wait("explore", request, ask, frame.line, skeleton=nothing_there)
     finally:
         if skeleton is not None:
             skeleton.empty()
@@ -112,6 +106,13 @@ def theory() -> None:
     """What a head is and where the numbers come from, for those who open it."""
     with st.expander("What a head is, and where these numbers come from", icon=":material/school:"):
         st.markdown(THEORY.read_text(encoding="utf-8"))
+
+
+def _instead(frame: Frame) -> TraceRequest | None:
+    """What is shown where there is nothing new, and the line that says so."""
+    last = _last_good()
+    frame.line.say("" if last is None else f"{_line(cache.traced(last))} This is the last text that worked.")
+    return last
 
 
 def _last_good() -> TraceRequest | None:

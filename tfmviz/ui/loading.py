@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent import futures
 from typing import TYPE_CHECKING, TypeVar
 
-from tfmviz.ui.shelf import Job, Step
+from tfmviz.ui.shelf import Job, Step, Stopped
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -66,6 +67,19 @@ def wait(job: Job[V], line: Line, *, quiet_s: float = QUIET_S) -> V:
         line.progress(done, text)
         futures.wait([job.future], timeout=BEAT_S)
     return job.future.result()
+
+
+def wait_for(ask: Callable[[], Job[V]], line: Line) -> V:
+    """Wait for a job that others may wait for too, and ask for it again if one of them stops it.
+
+    Raises:
+        BaseException: whatever the job raised.
+    """
+    while True:
+        try:
+            return wait(ask(), line)
+        except Stopped:
+            continue
 
 
 def how_far(step: Step, seconds: float) -> tuple[float, str]:

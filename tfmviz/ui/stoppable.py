@@ -53,7 +53,7 @@ def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line
         BaseException: whatever the job raised.
     """
     if st.session_state.get(_stopped(name)) == key:
-        line.say("")
+        line.clear()
         _offer_again(name)
         raise Unfinished
     while True:
@@ -65,7 +65,7 @@ def wait(name: str, key: Hashable, ask: Callable[[], Job[V]], line: loading.Line
                 return job.future.result()
         except Stopped:
             continue  # by another visitor
-        line.say("")
+        line.clear()
         _watch(name, key, job)
         if skeleton:
             st.skeleton(height=SKELETON_HEIGHT)
@@ -91,7 +91,7 @@ def passes(job: Job[Any], model: Model, what: str, *, n_passes: float = 1.0) -> 
     job.report(Step(what="Waiting until the model is free"))
     with paced(model, report, n_passes=n_passes):
         began = time.monotonic()
-        job.report(Step(what=what))
+        job.report(Step(what=what, done=0.0))
         yield
 
 

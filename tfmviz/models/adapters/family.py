@@ -13,7 +13,6 @@ from torch import Tensor
 from tfmviz.errors import CheckpointError, UnsupportedModel
 from tfmviz.nn import AnyTransformer, TransformerConfig, build
 from tfmviz.nn.config import Activation
-from tfmviz.nn.feedforward import FeedForward
 
 Settings = Mapping[str, Any]
 """A checkpoint's config.json."""
@@ -95,9 +94,6 @@ class Family:
         expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
         weights = {name: _checked(name, source, state, expected[name]) for name, source in sources.items()}
         model.load_state_dict(weights, strict=True, assign=True)
-        for layer in model.modules():
-            if isinstance(layer, FeedForward):
-                layer.store_by_input()
         return model.requires_grad_(False).eval()
 
     def _renamed(self, state: State) -> dict[str, Tensor]:
