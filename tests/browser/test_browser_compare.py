@@ -62,11 +62,11 @@ def pair(shared: Page) -> Page:
 
 def drawn(page: Page, key: str) -> np.ndarray:
     """The numbers of a map as the browser has them."""
-    rows = page.evaluate(
-        "(key) => [...document.querySelector(`.st-key-${key} .js-plotly-plot`).calcdata[0][0].z].map((r) => [...r])",
-        key,
+    rows = page.wait_for_function(  # between two pictures there is none for a moment
+        "(key) => document.querySelector(`.st-key-${key} .js-plotly-plot`)?.calcdata?.[0][0].z.map((r) => [...r])",
+        arg=key,
     )
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows.json_value(), dtype=np.float32)
 
 
 def cell_of(page: Page, key: str, row: int, col: int) -> tuple[float, float]:

@@ -44,10 +44,10 @@ def wait_for_step(page: Page, step: str, title: str) -> None:
 
 def drawn(page: Page) -> np.ndarray:
     """The numbers in the map as the browser has them; masked cells are NaN."""
-    rows = page.evaluate(
-        """() => [...document.querySelector(".st-key-step_map .js-plotly-plot").calcdata[0][0].z]
+    rows = page.wait_for_function(  # between two pictures there is none for a moment
+        """() => document.querySelector(".st-key-step_map .js-plotly-plot")?.calcdata?.[0][0].z
                   .map((row) => [...row].map((value) => Number.isFinite(value) ? value : null))"""
-    )
+    ).json_value()
     return np.array([[np.nan if value is None else value for value in row] for row in rows], dtype=np.float32)
 
 
@@ -59,7 +59,7 @@ def test_arrow_keys_walk_through_the_steps_to_the_weights(inside: Open, smollm2:
     wait_for_step(page, "weights", "each row sums to 1")
     page.wait_for_function(
         """() => { const plots = document.querySelectorAll(".st-key-step_map .js-plotly-plot");
-                   return plots.length === 1 && plots[0].calcdata[0][0].z[0][0] === 1; }"""
+                   return plots.length === 1 && plots[0].calcdata?.[0][0].z[0][0] === 1; }"""
     )
     expected = stages(smollm2.trace(TEXT), 2, 5)
     shown = drawn(page)

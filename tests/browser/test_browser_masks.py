@@ -40,12 +40,12 @@ def masks(serve: Callable[[Path], str], visit: Open) -> Open:
 
 def drawn(page: Page, key: str) -> np.ndarray:
     """The numbers of a map as the browser has them; open cells are NaN."""
-    rows = page.evaluate(
-        """(key) => [...document.querySelector(`.st-key-${key} .js-plotly-plot`).calcdata[0][0].z]
+    rows = page.wait_for_function(  # between two pictures there is none for a moment
+        """(key) => document.querySelector(`.st-key-${key} .js-plotly-plot`)?.calcdata?.[0][0].z
                   .map((row) => [...row].map((value) => Number.isFinite(value) ? value : -9))""",
-        key,
+        arg=key,
     )
-    z = np.array(rows, dtype=np.float32)
+    z = np.array(rows.json_value(), dtype=np.float32)
     return np.where(z == -9, np.nan, z)
 
 
@@ -63,8 +63,8 @@ def test_allowed_shows_every_allowed_cell_and_no_other(masks: Open) -> None:
     page = masks()
     page.locator(".st-key-show").get_by_text("allowed", exact=True).click()
     page.wait_for_function(
-        """() => document.querySelector(".st-key-mask_sliding .js-plotly-plot").calcdata[0][0].trace.zmin === 0 &&
-                 !document.querySelector(".st-key-mask_sliding .js-plotly-plot").calcdata[0][0].trace.showscale"""
+        """() => { const trace = document.querySelector(".st-key-mask_sliding .js-plotly-plot")?.calcdata?.[0][0].trace;
+                   return trace?.zmin === 0 && !trace.showscale; }"""
     )
     cells = ~np.isnan(drawn(page, "mask_sliding"))
     n = len(cells)

@@ -38,9 +38,9 @@ def positions(serve: Callable[[Path], str], visit: Open) -> Open:
 def test_the_curves_are_the_papers_and_a_link_reopens_the_view(positions: Open) -> None:
     page = positions()
     drawn = np.array(
-        page.evaluate(
-            """() => [...document.querySelector(".st-key-dots .js-plotly-plot").calcdata[0]].map((p) => p.y)"""
-        )
+        page.wait_for_function(  # between two pictures there is none for a moment
+            """() => document.querySelector(".st-key-dots .js-plotly-plot")?.calcdata?.[0].map((p) => p.y)"""
+        ).json_value()
     )
     speeds = 10_000.0 ** (-np.arange(32) / 32)
     expected = np.cos(np.arange(128)[:, None] * speeds).mean(1)

@@ -107,11 +107,11 @@ def type_text(page: Page, text: str, n_tokens: int) -> None:
 
 def drawn_weights(page: Page) -> np.ndarray:
     """The numbers in the map as the browser has them."""
-    rows = page.evaluate(
-        """() => [...document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z]
+    rows = page.wait_for_function(  # between two pictures there is none for a moment
+        """() => document.querySelector(".st-key-head_map .js-plotly-plot")?.calcdata?.[0][0].z
                   .map((row) => [...row].map((value) => Number.isFinite(value) ? value : -1))"""
     )
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows.json_value(), dtype=np.float32)
 
 
 def picker(page: Page, key: str) -> str:

@@ -75,11 +75,12 @@ def bar(page: Page) -> str:
 
 def curve(page: Page, trace: int = 0) -> list[float]:
     """The points of a line as the browser has them: the loss, or the accuracy."""
-    return page.evaluate(
-        """(trace) => [...document.querySelector(".st-key-curves .js-plotly-plot").calcdata[trace]]
+    points = page.wait_for_function(  # between two pictures there is none for a moment
+        """(trace) => document.querySelector(".st-key-curves .js-plotly-plot")?.calcdata?.[trace]
                       .map((point) => point.y).filter((y) => Number.isFinite(y))""",
-        trace,
+        arg=trace,
     )
+    return points.json_value()
 
 
 def wait_for_points(page: Page, more_than: int) -> None:
@@ -94,11 +95,11 @@ def wait_for_points(page: Page, more_than: int) -> None:
 
 
 def drawn_weights(page: Page) -> np.ndarray:
-    rows = page.evaluate(
-        """() => [...document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z]
+    rows = page.wait_for_function(  # between two pictures there is none for a moment
+        """() => document.querySelector(".st-key-head_map .js-plotly-plot")?.calcdata?.[0][0].z
                   .map((row) => [...row].map((value) => Number.isFinite(value) ? value : -1))"""
     )
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows.json_value(), dtype=np.float32)
 
 
 def serious(page: Page) -> list[tuple[str, list[str]]]:
@@ -132,8 +133,8 @@ def test_a_training_grows_stops_goes_on_and_can_be_thrown_away(large: Page) -> N
     press(page, "reset")
     expect(page.get_by_test_id("stProgress")).to_contain_text("Ready", timeout=SLOW)
     page.wait_for_function(
-        """() => !document.querySelector(".st-key-curves .js-plotly-plot").calcdata[0]
-                   .some((point) => Number.isFinite(point.y))"""
+        """() => document.querySelector(".st-key-curves .js-plotly-plot")?.calcdata?.[0]
+                   .every((point) => !Number.isFinite(point.y))"""
     )
 
 
@@ -169,7 +170,7 @@ def test_the_finished_model_opens_in_explore_on_the_text_that_was_watched(phone:
     list(loop.steps())
     expected = byte_model(loop.model, name="again").trace("carrot", target="carr")["cross"].weights(0, 0).numpy()
     page.wait_for_function(
-        """(n) => document.querySelector(".st-key-head_map .js-plotly-plot").calcdata[0][0].z.length === n""",
+        """(n) => document.querySelector(".st-key-head_map .js-plotly-plot")?.calcdata?.[0][0].z.length === n""",
         arg=len(expected),
         timeout=SLOW,
     )
