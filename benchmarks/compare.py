@@ -36,15 +36,15 @@ FRAME_MS = 1000 / 60
 _TURNS = 5
 _MB = 10**6
 
-_POINT = """([row, col]) => {
-  const plot = document.querySelector(".st-key-map_a .js-plotly-plot");
-  const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect();
-  return [box.left + xaxis._offset + xaxis.d2p(col), box.top + yaxis._offset + yaxis.d2p(row)];
+_POINT = """([row, col, rows, cols]) => {
+  const field = document.querySelector(".st-key-head_pair [data-version]").shadowRoot.querySelector(".field");
+  const [left, top, width, height] = field.dataset.plot.split(" ").map(Number), box = field.getBoundingClientRect();
+  return [box.left + left + ((col + 0.5) / cols) * width, box.top + top + ((row + 0.5) / rows) * height];
 }"""
 _WATCH = """() => {
   window.__taken = [];
   new PerformanceObserver((list) => window.__taken.push(
-    ...list.getEntriesByName("tfmviz:unit_hover").map((entry) => entry.duration)
+    ...list.getEntriesByName("tfmviz:pair_hover").map((entry) => entry.duration)
   )).observe({ entryTypes: ["measure"] });
 }"""
 
@@ -75,11 +75,11 @@ def hover(n_words: int) -> tuple[float, float]:
     with sync_playwright() as playwright, chromium(playwright) as browser, serve(executable, APP) as address:
         page = browser.new_page(viewport={"width": 1400, "height": 1200})
         page.goto(f"{address}/compare?model=minilm&model_b=smollm2&text={quote(words_of(n_words))}")
-        page.wait_for_selector(".st-key-distances .heatmaplayer image", timeout=240_000)
+        page.wait_for_selector(".st-key-distances [data-version]", timeout=240_000)
         page.wait_for_timeout(3000)
         page.evaluate(_WATCH)
         for step in range(80):
-            page.mouse.move(*page.evaluate(_POINT, [step % (n_words - 1), (step * 7) % (n_words - 1)]))
+            page.mouse.move(*page.evaluate(_POINT, [step % n_words, (step * 7) % n_words, n_words, n_words + 1]))
             page.wait_for_timeout(30)
         taken = page.evaluate("() => window.__taken")
     return median(taken), max(taken)

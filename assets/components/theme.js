@@ -47,13 +47,13 @@ export function readTheme(host, palettes) {
   };
 }
 
-/** The sequential scale for weights: stops spread evenly over 0 to 1, and pixel values for the 256 steps of a byte. */
-export function readScale(stops) {
+/** A scale: stops spread evenly over steps 0 to `last` of a byte, as pixel values and as colours of a style sheet. */
+export function readScale(stops, last = 255) {
   const colours = stops.map(parseColour);
   const pixels = new Uint32Array(256);
   const css = new Array(256);
   for (let step = 0; step < 256; step += 1) {
-    const place = (step / 255) * (colours.length - 1);
+    const place = Math.min(step / last, 1) * (colours.length - 1);
     const below = Math.min(Math.floor(place), colours.length - 2);
     const [r, g, b] = colours[below].map((channel, i) =>
       Math.round(channel + (colours[below + 1][i] - channel) * (place - below)),

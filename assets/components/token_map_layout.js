@@ -9,8 +9,11 @@ const THINNEST = 160; // a map of few rows and many columns would be a hair line
 
 export const TICK_ROOM = 14;
 
-/** Sizes for a width; `widest` are the widest labels of queries and keys, `noteRoom` what a long note takes more. */
-export function mapLayout({ rows, cols, width, maxHeight, widest, noteRoom, ratio }) {
+/**
+ * Sizes for a width; `widest` are the widest labels of queries and keys, `noteRoom` what a long note takes more. Cells
+ * are square, or as large as the picture allows where it is to be filled.
+ */
+export function mapLayout({ rows, cols, width, maxHeight, widest, noteRoom, ratio, fills = false }) {
   const snap = (size) => Math.floor(size * ratio) / ratio;
   const left = snap(AXIS_TITLE + widest.query + LABEL_GAP);
   const top = STRIP + noteRoom;
@@ -18,14 +21,10 @@ export function mapLayout({ rows, cols, width, maxHeight, widest, noteRoom, rati
   const mostHigh = (bottom) => Math.max(120, maxHeight - top - bottom);
   const bottomOf = (upright) => LABEL_GAP + (upright ? widest.key : 12) + AXIS_TITLE;
   const cellFor = (upright) => Math.min(mostWide / cols, mostHigh(bottomOf(upright)) / rows);
-  const upright = widest.key > cellFor(true) - 8;
-  const cell = cellFor(upright);
-  const plot = {
-    left,
-    top,
-    width: snap(Math.min(mostWide, Math.max(cell * cols, Math.min(THINNEST, cols * 18)))),
-    height: snap(Math.min(mostHigh(bottomOf(upright)), Math.max(cell * rows, Math.min(THINNEST, rows * 18)))),
-  };
+  const upright = !fills && widest.key > cellFor(true) - 8;
+  const cell = fills ? Infinity : cellFor(upright);
+  const size = (most, count) => snap(Math.min(most, Math.max(cell * count, Math.min(THINNEST, count * 18))));
+  const plot = { left, top, width: size(mostWide, cols), height: size(mostHigh(bottomOf(upright)), rows) };
   return { width, height: Math.ceil(top + plot.height + bottomOf(upright)), plot, upright, rows, cols };
 }
 
@@ -128,16 +127,22 @@ export class Viewport {
     this.set(this.zoom, col + 0.5 - cols / this.zoom / 2, row + 0.5 - rows / this.zoom / 2);
   }
 
-  /**
-   * Which labels an axis writes: round steps, far enough apart, and none that the lit one would touch.
-   * Returns indices with the pixel of their middle, counted from the start of the plot.
-   */
-  ticks(side, room, lit = -1) {
+  /** One axis: the first cell that shows, a cell's size, how many there are, and where the middle of one is. */
+  axis(side) {
     const { plot, rows, cols } = this.layout;
     const [from, cell, length, count] =
       side === "query" ? [this.y, this.cellHeight, plot.height, rows] : [this.x, this.cellWidth, plot.width, cols];
     const middle = (index) => (index + 0.5 - from) * cell;
     const shown = (index) => middle(index) >= 0 && middle(index) <= length;
+    return { from, cell, count, middle, shown };
+  }
+
+  /**
+   * Which labels an axis writes: round steps, far enough apart, and none that the lit one would touch.
+   * Returns indices with the pixel of their middle, counted from the start of the plot.
+   */
+  ticks(side, room, lit = -1) {
+    const { from, cell, count, middle, shown } = this.axis(side);
     const step = roundStep(room / cell);
     const ticks = [];
     for (let index = Math.ceil(Math.max(0, from - 1) / step) * step; index < count; index += step) {

@@ -4,7 +4,11 @@ import { characters } from "./fit_text.js";
 import { HATCH_PERIOD } from "./token_map_cells.js";
 import { TICK_ROOM } from "./token_map_layout.js";
 
-const TICKS = [0, 0.25, 0.5, 0.75, 1];
+/** What an axis is called, and the theme's colours of its names and of its lit line. */
+const AXES = {
+  query: { title: "Query: looking", ink: "query_ink", line: "query" },
+  key: { title: "Key: looked at", ink: "key_ink", line: "key" },
+};
 
 export class MapPainter {
   /** `paintCells` fills a canvas with the cells that show. */
@@ -27,6 +31,7 @@ export class MapPainter {
     context.fillRect(0, 0, layout.width, layout.height);
     this.strip(context, view);
     this.plot(context, view);
+    view.model.marks?.(context, view);
     if (lit) this.cross(context, view);
     this.axis(context, view, "query");
     this.axis(context, view, "key");
@@ -48,8 +53,9 @@ export class MapPainter {
     context.strokeRect(left - 0.5 / ratio, top - 0.5 / ratio, width + 1 / ratio, height + 1 / ratio);
   }
 
-  /** Thin lines beside the row and the column of the lit cell, and a frame around it. */
-  cross(context, { layout, viewport, theme, lit }) {
+  /** Thin lines beside the row and the column of the lit cell, and a frame around it; of a row alone, its lines. */
+  cross(context, { model, layout, viewport, theme, lit }) {
+    const axes = model.axes ?? AXES;
     const { left, top, width, height } = layout.plot;
     const box = viewport.box(lit);
     context.save();
@@ -60,18 +66,12 @@ export class MapPainter {
     // A cell of less than three pixels gets one line through it in place of two beside it.
     const sides = (at, size) => (size < 3 ? [Math.floor(at + size / 2) + 0.5] : [at - 0.5, at + size + 0.5]);
     context.globalAlpha = 0.75;
-    context.strokeStyle = theme.query;
-    for (const y of sides(box.y, box.height)) line(context, left, y, left + width, y);
-    context.strokeStyle = theme.key;
-    for (const x of sides(box.x, box.width)) line(context, x, top, x, top + height);
+    context.strokeStyle = theme[axes.query.line];
+    if (lit.row !== null) for (const y of sides(box.y, box.height)) line(context, left, y, left + width, y);
+    context.strokeStyle = theme[axes.key.line];
+    if (lit.col !== null) for (const x of sides(box.x, box.width)) line(context, x, top, x, top + height);
     context.globalAlpha = 1;
-    const grow = Math.max(1, (7 - box.width) / 2);
-    context.strokeStyle = theme.background;
-    context.lineWidth = 3;
-    context.strokeRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow);
-    context.strokeStyle = theme.text;
-    context.lineWidth = 1.5;
-    context.strokeRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow);
+    if (lit.row !== null && lit.col !== null) frame(context, box, theme);
     context.restore();
   }
 
@@ -79,14 +79,15 @@ export class MapPainter {
     const { left, top, width, height } = layout.plot;
     const down = side === "query";
     const labels = model.labels[side];
-    context.fillStyle = theme[`${side}_ink`];
+    const { title, ink } = (model.axes ?? AXES)[side];
+    context.fillStyle = theme[ink];
     context.textBaseline = "middle";
     const flat = !down && !layout.upright;
     const room = flat ? layout.plot.width / layout.cols : TICK_ROOM;
-    for (const { index, at, lit: bold, step } of viewport.ticks(side, room, lit ? (down ? lit.row : lit.col) : -1)) {
+    for (const { index, at, lit: bold, step, name } of viewport.ticks(side, room, (down ? lit?.row : lit?.col) ?? -1)) {
       context.font = labelFont(theme, false);
       // Of a long text every hundredth token says little, and its number where one is.
-      const text = model.numbered && step > 1 && !bold ? String(index) : labels[index];
+      const text = name ?? (model.numbered && step > 1 && !bold ? String(index) : labels[index]);
       const { shown } = this.fitter.fit(context, text, most[side]);
       context.font = labelFont(theme, bold);
       if (down) write(context, shown, left - 6, top + at, 0, "right");
@@ -94,12 +95,12 @@ export class MapPainter {
       else write(context, shown, left + at, top + height + 6, Math.PI / 2, "left");
     }
     context.font = `400 13px ${theme.font}`;
-    if (down) write(context, "Query: looking", 9, top + height / 2, -Math.PI / 2, "center");
-    else write(context, "Key: looked at", left + width / 2, layout.height - 9, 0, "center");
+    if (down) write(context, title, 9, top + height / 2, -Math.PI / 2, "center");
+    else write(context, title, left + width / 2, layout.height - 9, 0, "center");
   }
 
   strip(context, view) {
-    const { model, layout, theme, noteLines, noteTop, titleRoom } = view;
+    const { model, layout, theme, legend, noteLines, noteTop, titleRoom } = view;
     const { left, top, width } = layout.plot;
     context.textBaseline = "middle";
     context.fillStyle = theme.text;
@@ -112,7 +113,7 @@ export class MapPainter {
     const barLeft = left + width - barWidth;
     const y = top - 28;
     const ramp = context.createLinearGradient(barLeft, 0, barLeft + barWidth, 0);
-    theme.weights.forEach((stop, at) => ramp.addColorStop(at / (theme.weights.length - 1), stop));
+    legend.stops.forEach((stop, at) => ramp.addColorStop(at / (legend.stops.length - 1), stop));
     context.fillStyle = ramp;
     context.fillRect(barLeft, y, barWidth, 10);
     context.strokeStyle = theme.faint;
@@ -120,10 +121,10 @@ export class MapPainter {
     context.strokeRect(barLeft - 0.5, y - 0.5, barWidth + 1, 11);
     context.fillStyle = theme.muted;
     context.font = `400 12px ${theme.font}`;
-    write(context, model.scaled ? "weight / row's largest" : "weight", barLeft + barWidth / 2, y - 9, 0, "center");
+    write(context, legend.name, barLeft + barWidth / 2, y - 9, 0, "center");
     context.font = labelFont(theme, false);
-    for (const tick of model.scaled ? [0, 0.5, 1] : TICKS) {
-      write(context, String(tick), barLeft + tick * barWidth, y + 19, 0, tick === 1 ? "right" : tick ? "center" : "left");
+    for (const [at, text] of legend.ticks) {
+      write(context, text, barLeft + at * barWidth, y + 19, 0, at === 1 ? "right" : at ? "center" : "left");
     }
     if (model.open) this.maskedSign(context, view, y, barLeft);
   }
@@ -182,6 +183,16 @@ function write(context, text, x, y, angle, align) {
   context.rotate(angle);
   context.fillText(text, 0, 0);
   context.restore();
+}
+
+/** Around a cell, grown where it is too small to be seen. */
+function frame(context, box, theme) {
+  const grow = Math.max(1, (7 - box.width) / 2);
+  for (const [colour, width] of [[theme.background, 3], [theme.text, 1.5]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.strokeRect(box.x - grow, box.y - grow, box.width + 2 * grow, box.height + 2 * grow);
+  }
 }
 
 function line(context, x0, y0, x1, y1) {

@@ -17,6 +17,8 @@ import { cellSentence, fillCell } from "./token_map_words.js";
 const LONGEST_LABEL = 112; // pixels: sixteen letters
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 const STEP = 1.5;
+const QUARTERS = [0, 0.25, 0.5, 0.75, 1];
+const HALVES = [0, 0.5, 1];
 
 /** One head's weights, all of them at hand. A map that has only some extends it; see long_map_view.js. */
 export class TokenMap {
@@ -26,7 +28,7 @@ export class TokenMap {
     parentElement.append(this.root);
     this.fitter = new TextFitter();
     this.painter = new MapPainter(this.fitter, this.paintCells);
-    this.viewport = new Viewport();
+    this.viewport = this.viewportFor();
     this.hovered = null;
     this.locked = null;
     this.focused = null;
@@ -36,18 +38,7 @@ export class TokenMap {
 
   build() {
     this.bar = element("div", { className: "bar", parent: this.root });
-    this.buttons = {};
-    for (const [text, label, act] of [
-      ["−", "Zoom out", () => this.zoomStep(1 / STEP)],
-      ["+", "Zoom in", () => this.zoomStep(STEP)],
-      ["Reset", "Show the whole map", () => this.zoomReset()],
-      ["PNG", "Save the map as a PNG file", () => saveMap(this)],
-    ]) {
-      const button = element("button", { text, parent: this.bar, attributes: { type: "button", title: label } });
-      if (text.length < 2) button.setAttribute("aria-label", label);
-      button.addEventListener("click", act, { signal: this.stop.signal });
-      this.buttons[text] = button;
-    }
+    this.buttons = this.buttonsIn(this.bar);
     this.field = element("div", {
       className: "field",
       parent: this.root,
@@ -70,6 +61,19 @@ export class TokenMap {
     window.addEventListener("scroll", () => this.tooltip.hide(), { signal: this.stop.signal, capture: true, passive: true });
   }
 
+  viewportFor() {
+    return new Viewport();
+  }
+
+  buttonsIn(bar) {
+    return buttonRow(bar, [...zoomButtons(this), saveButton(this)], this.stop.signal);
+  }
+
+  /** Whether the picture is filled by cells that are not square. */
+  get fills() {
+    return false;
+  }
+
   /** What the header of a message for this view says of itself. */
   get kind() {
     return "cells";
@@ -85,6 +89,12 @@ export class TokenMap {
     return cell && this.extent(cell);
   }
 
+  /** The lit cell; null where all that is lit is a row or a column. */
+  get litCell() {
+    const { lit } = this;
+    return lit && lit.row !== null && lit.col !== null ? lit : null;
+  }
+
   /** What is lit where a cell is pointed at: that cell. */
   extent(cell) {
     return { ...cell, rows: 1, cols: 1 };
@@ -92,16 +102,21 @@ export class TokenMap {
 
   /** Take what Python sent. The same version changes nothing; another theme repaints. */
   update({ data }) {
-    const start = performance.now();
     const header = readHeader(data);
+    this.show(header, () => readArrays(data, header));
+  }
+
+  /** Draw a message; `arrays` reads its numbers, which a version that is on the screen does not need. */
+  show(header, arrays) {
+    const start = performance.now();
     const theme = readTheme(this.host, header.colours);
     const news = header.version !== this.version;
     if (!news && theme.id === this.theme?.id) return;
     const dressed = theme.id !== this.theme?.id;
     this.theme = theme;
     dress(this.root, theme);
-    this.scale = readScale(theme.weights);
-    if (news) this.read(header, readArrays(data, header));
+    if (news) this.read(header, arrays());
+    this.scale = this.scaleOf(theme);
     if (dressed) this.fitter.reset();
     this.painter.reset();
     this.layOut(this.stage.available);
@@ -131,6 +146,17 @@ export class TokenMap {
 
   readModel(header, arrays) {
     return readMap(header, arrays);
+  }
+
+  scaleOf(theme) {
+    return readScale(theme.weights);
+  }
+
+  /** What the scale above the map says: its colours, its name, and where (0 to 1) it has which numbers. */
+  get legend() {
+    const { scaled } = this.model;
+    const ticks = (scaled ? HALVES : QUARTERS).map((tick) => [tick, String(tick)]);
+    return { stops: this.theme.weights, name: scaled ? "weight / row's largest" : "weight", ticks };
   }
 
   /** Pixels above the map, beside title, legend and scale, for lines of a note. */
@@ -165,8 +191,11 @@ export class TokenMap {
       widest: { query: widest("query"), key: widest("key") },
       noteRoom: this.noteRoom(context, width),
       ratio: window.devicePixelRatio || 1,
+      fills: this.fills,
     });
     this.viewport.fit(this.layout);
+    const { left, top, width: wide, height: high } = this.layout.plot;
+    this.field.dataset.plot = [left, top, wide, high].join(" "); // a canvas has no parts that others could point at
     this.painter.cellsOf = "";
     const { height } = this.layout;
     this.stage.resize({ contentWidth: width, contentHeight: height, viewHeight: height });
@@ -184,8 +213,8 @@ export class TokenMap {
 
   /** All that a painter needs. */
   picture(ratio, lit) {
-    const { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
-    return { model, theme, scale, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
+    const { model, theme, scale, legend, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
+    return { model, theme, scale, legend, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
   }
 
   /** What the strip above a saved map has in place of the buttons. */
@@ -197,14 +226,19 @@ export class TokenMap {
     return Boolean(this.layout && this.viewport.cellAt(x, y));
   }
 
+  /** What a place of the picture points at. */
+  pointed({ x, y }) {
+    return this.viewport.cellAt(x, y);
+  }
+
   hoverAt(place) {
-    this.light({ hovered: place && this.layout ? this.viewport.cellAt(place.x, place.y) : null });
+    this.light({ hovered: place && this.layout ? this.pointed(place) : null });
   }
 
   /** A click keeps a cell; a second one, or one beside the map, frees it. */
-  tapAt({ x, y }, touch) {
+  tapAt(place, touch) {
     if (!this.layout) return;
-    const cell = this.viewport.cellAt(x, y);
+    const cell = this.pointed(place);
     const locked = cell && !sameCell(cell, this.locked) ? cell : null;
     this.light({ locked, focused: null, ...(touch && { hovered: null }) });
   }
@@ -229,10 +263,11 @@ export class TokenMap {
   /** Zoom by a key or a button: around the lit cell where there is one. */
   zoomStep(factor) {
     const { plot } = this.layout;
-    const box = this.lit && this.viewport.box(this.lit);
+    const cell = this.litCell;
+    const box = cell && this.viewport.box(cell);
     const middle = { x: plot.left + plot.width / 2, y: plot.top + plot.height / 2 };
     this.zoomAround(factor, box ? { x: box.x + box.width / 2, y: box.y + box.height / 2 } : middle);
-    if (this.lit) this.viewport.reveal(this.lit);
+    if (cell) this.viewport.reveal(cell);
   }
 
   zoomReset() {
@@ -297,13 +332,13 @@ export class TokenMap {
 
   /** Bring the card, the words for screen readers and the buttons up to date. */
   told() {
-    const { lit, viewport, layout } = this;
+    const { viewport, layout } = this;
     this.field.classList.toggle("zoomed", viewport.zoom > 1);
-    this.buttons["−"].disabled = this.buttons.Reset.disabled = viewport.zoom === 1;
-    this.buttons["+"].disabled = viewport.zoom >= viewport.most;
+    this.tellZoom();
     const kept = this.focused ?? this.locked;
-    const words = kept ? this.sentence(lit) : "";
+    const words = kept ? this.sentence(this.lit) : "";
     if (this.live.textContent !== words) this.live.textContent = words;
+    const lit = this.hasCard ? this.litCell : null;
     if (!lit) {
       this.tooltip.hide();
       return;
@@ -318,6 +353,15 @@ export class TokenMap {
     const corner = this.stage.canvas.getBoundingClientRect();
     const [left, top] = [corner.left + x, corner.top + y];
     this.tooltip.show({ left, top, right: left + width, bottom: top + height });
+  }
+
+  tellZoom() {
+    enableZoom(this.buttons, this.viewport);
+  }
+
+  /** Whether a lit cell has its card beside this map. */
+  get hasCard() {
+    return true;
   }
 
   sentence(cell) {
@@ -335,6 +379,37 @@ export class TokenMap {
   }
 }
 
-function sameCell(a, b) {
+/** What the buttons over a map are called, what they do in words, and what they do. */
+export function zoomButtons(view) {
+  return [
+    ["−", "Zoom out", () => view.zoomStep(1 / STEP)],
+    ["+", "Zoom in", () => view.zoomStep(STEP)],
+    ["Reset", "Show the whole map", () => view.zoomReset()],
+  ];
+}
+
+/** Whole maps go no smaller, cells of full size no larger. */
+export function enableZoom(buttons, { zoom, most }) {
+  buttons["−"].disabled = buttons.Reset.disabled = zoom === 1;
+  buttons["+"].disabled = zoom >= most;
+}
+
+export function saveButton(view) {
+  return ["PNG", "Save the map as a PNG file", () => saveMap(view)];
+}
+
+/** Buttons in a row, by what they are called. */
+export function buttonRow(parent, described, signal) {
+  const buttons = {};
+  for (const [text, label, act] of described) {
+    const button = element("button", { text, parent, attributes: { type: "button", title: label } });
+    if (text.length < 2) button.setAttribute("aria-label", label);
+    button.addEventListener("click", act, { signal });
+    buttons[text] = button;
+  }
+  return buttons;
+}
+
+export function sameCell(a, b) {
   return a === b || Boolean(a && b && a.row === b.row && a.col === b.col);
 }

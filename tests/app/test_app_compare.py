@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compare_page import TEXT, compare_page, numbers
-from on_page import words
+from compare_page import TEXT, compare_page
+from on_page import component, words
 from streamlit.testing.v1 import AppTest
 
 from tfmviz.models import Model
@@ -23,27 +23,31 @@ def test_both_maps_and_their_difference_hold_the_models_weights(minilm: Model, s
     # both models cut this text into the same seven words, so that units are tokens
     a = minilm.trace(TEXT)["self"].weights(1, 3).numpy()[1:-1]
     b = smollm2.trace(TEXT)["self"].weights(7, 2).numpy()
-    drawn_a, drawn_b = numbers(at, "map_a"), numbers(at, "map_b")
+    drawn = component(at, "head_pair")[1]
+    drawn_a, drawn_b = drawn["a"], drawn["b"]
     assert np.abs(drawn_a[:, :7] - a[:, 1:-1]).max() < 1e-5
     assert np.abs(drawn_a[:, 7] - a[:, [0, -1]].sum(1)).max() < 1e-5
     assert np.abs(drawn_b[:, :7] - b).max() < 1e-5
-    assert np.abs(numbers(at, "map_difference") - (drawn_b - drawn_a)).max() < 1e-6
+    assert np.abs(drawn["signed"] - (drawn_b - drawn_a)).max() < 1e-6
 
 
 def test_the_matching_covers_all_heads() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="smollm2")
-    assert numbers(at, "distances").shape == (72, 270)
+    assert component(at, "distances")[1]["distances"].shape == (72, 270)
 
 
 def test_a_model_against_itself_is_at_0() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="minilm")
-    assert np.abs(np.diagonal(numbers(at, "distances"))).max() == 0
-    assert "look at the same things" in words(at)
+    assert np.abs(np.diagonal(component(at, "distances")[1]["distances"])).max() == 0
+    said_there = component(at, "head_pair")[0]["said"]
+    assert [text for _, text in said_there] == [
+        "A L0 H2 and B L0 H2 look at the same things: no row differs by more than 0.001."
+    ]
 
 
 def test_minilm_and_its_twin_written_here_are_alike() -> None:
     at = compare_page(text=TEXT, model="minilm", model_b="scratch-minilm", layer="5", head="4", layer_b="5", head_b="4")
-    assert np.abs(numbers(at, "map_difference")).max() < 1e-5
+    assert np.abs(component(at, "head_pair")[1]["signed"]).max() < 1e-5
 
 
 def test_a_silenced_head_comes_first_in_least_alike() -> None:
@@ -85,7 +89,7 @@ def test_a_mask_is_refused_by_a_pretrained_model_and_taken_by_ours() -> None:
     assert len(refused.error) == 1
     taken = compare_page(text=TEXT, model="minilm", model_b="scratch-minilm", mask_b="causal")
     assert not taken.error
-    drawn = numbers(taken, "map_b")[:, :7]
+    drawn = component(taken, "head_pair")[1]["b"][:, :7]
     assert np.abs(np.triu(drawn, 1)).max() == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compare_page import TEXT, compare_page, numbers
-from on_page import words
+from on_page import component, words
 from streamlit.testing.v1 import AppTest
 from tiny_lfm2 import save_tiny_lfm2
 
@@ -189,7 +189,7 @@ def test_a_layer_without_attention_is_said_and_all_else_works(tmp_path: Path, mo
     assert not at.exception
     assert not at.error
     assert any(info.value.startswith("B:") for info in at.info)
-    assert numbers(at, "distances").shape == (72, 4)
+    assert component(at, "distances")[1]["distances"].shape == (72, 4)
     at.selectbox(key="layer_b").set_value(1).run()
     assert not at.info
-    assert numbers(at, "map_b").shape[0] == 4
+    assert component(at, "head_pair")[1]["b"].shape[0] == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,32 +12,46 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tfmviz.analysis.alignment import align, unit_weights
+from tfmviz.analysis.difference import Difference, difference
 from tfmviz.models import Model
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 TEXT = "The animal didn't cross the street because it was too tired."
 SLOW = 120_000
 FRAME_MS = 16.7
-MAPS = ("map_a", "map_b", "map_difference")
+MAPS = ("a", "b", "signed")
 
 Open = Callable[..., Page]
+
+
+def until(page: Page, is_so: Callable[[], bool]) -> None:
+    """Wait until something is so; the assertion is the caller's."""
+    for _ in range(100):
+        if is_so():
+            return
+        page.wait_for_timeout(50)
 
 
 def opened(
     open_page: Open, address: str, *, model: str = "minilm", model_b: str = "scratch-minilm", **query: Any
 ) -> Page:
-    """The page with its four maps, the linked hover listening."""
+    """The page with its four maps."""
     options = {name: query.pop(name) for name in ("width", "dark") if name in query}
     page = open_page(
         f"{address}/compare?{urlencode({'text': TEXT, 'model': model, 'model_b': model_b, **query})}", **options
     )
-    for key in (*MAPS, "distances"):
-        page.wait_for_selector(f".st-key-{key} .heatmaplayer image", timeout=SLOW)
-    expect(page.locator(".st-key-unit_hover").get_by_text("Point at a cell")).to_be_visible(timeout=SLOW)
+    for key in ("head_pair", "distances"):
+        page.wait_for_selector(f".st-key-{key} [data-version]", timeout=SLOW)
+    expect(told(page)).to_contain_text("Point at a cell", timeout=SLOW)
     return page
+
+
+def told(page: Page) -> Locator:
+    """The line under the maps."""
+    return page.locator(".st-key-head_pair .told")
 
 
 @pytest.fixture
@@ -53,128 +68,163 @@ def shared(serve: Callable[[Path], str], visit_once: Open) -> Page:
 
 @pytest.fixture
 def pair(shared: Page) -> Page:
-    """The shared page with nothing lit."""
+    """The shared page with nothing lit and whole maps."""
     shared.keyboard.press("Escape")
     shared.mouse.move(2, 2)
-    until(shared, lambda: lit(shared, "map_a", "cell") is None and lit(shared, "map_a", "row") is None)
+    reset = shared.locator(".st-key-head_pair .pair-foot").get_by_role("button", name="Reset")
+    if reset.is_enabled():
+        reset.click()
+    expect(told(shared)).to_contain_text("Point at a cell")
     return shared
 
 
-def drawn(page: Page, key: str) -> np.ndarray:
-    """The numbers of a map as the browser has them."""
-    rows = page.wait_for_function(  # between two pictures there is none for a moment
-        "(key) => document.querySelector(`.st-key-${key} .js-plotly-plot`)?.calcdata?.[0][0].z.map((r) => [...r])",
-        arg=key,
+def field(page: Page, which: str) -> Locator:
+    """Where a map is drawn: of A, of B, of B − A, or the distances of all heads."""
+    if which == "distances":
+        return page.locator(".st-key-distances .field")
+    return page.locator(".st-key-head_pair .field").nth(MAPS.index(which))
+
+
+def cell_of(page: Page, which: str, row: float, col: float, shape: tuple[int, int]) -> tuple[float, float]:
+    """Where a cell of a whole map is on the screen, scrolled into view; -1 lies on the names of the rows."""
+    drawn = field(page, which)
+    drawn.scroll_into_view_if_needed()
+    box = drawn.bounding_box()
+    left, top, width, height = (float(part) for part in (drawn.get_attribute("data-plot") or "").split())
+    assert box
+    across = width * (col + 0.5) / shape[1] if col >= 0 else -12
+    return box["x"] + left + across, box["y"] + top + height * (row + 0.5) / shape[0]
+
+
+def around(page: Page, which: str, row: int, col: int, shape: tuple[int, int]) -> str:
+    """The pixels of a cell and of its frame."""
+    left, top, width, height = (float(part) for part in (field(page, which).get_attribute("data-plot") or "").split())
+    wide, high = width / shape[1], height / shape[0]
+    return str(
+        field(page, which)
+        .locator("canvas")
+        .evaluate(
+            """(canvas, [x, y, w, h]) => canvas.getContext("2d").getImageData(x, y, w, h).data.join()""",
+            [left + col * wide - 2, top + row * high - 2, wide + 4, high + 4],
+        )
     )
-    return np.array(rows.json_value(), dtype=np.float32)
 
 
-def cell_of(page: Page, key: str, row: int, col: int) -> tuple[float, float]:
-    """Where a cell is on the screen, scrolled into view."""
-    page.locator(f".st-key-{key} .js-plotly-plot").scroll_into_view_if_needed()
-    x, y = page.evaluate(
-        """([key, row, col]) => {
-          const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
-          const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect();
-          return [box.left + xaxis._offset + xaxis.d2p(col), box.top + yaxis._offset + yaxis.d2p(row)];
-        }""",
-        [key, row, col],
+def titled(page: Page, which: str, title: str) -> None:
+    """Wait for a map of this title."""
+    expect(field(page, which)).to_have_attribute("aria-label", re.compile(f"^Attention of {title}:"), timeout=SLOW)
+
+
+@pytest.fixture(scope="module")
+def both(minilm: Model, smollm2: Model) -> Difference:
+    """The shared page's two heads, from their traces."""
+    a, b = minilm.trace(TEXT), smollm2.trace(TEXT)
+    units = align(TEXT, a.tokens, b.tokens)
+    heads = zip((a, b), ((1, 3), (7, 2)), strict=True)
+    return difference(
+        *(unit_weights(trace["self"], units.unit_of[at], *head) for at, (trace, head) in enumerate(heads))
     )
-    return x, y
 
 
-def lit(page: Page, key: str, which: str) -> tuple[int, int] | None:
-    """Row and column that a mark on a map lies over; None while it is not shown."""
-    found = page.evaluate(
-        """([key, which]) => {
-          const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
-          const mark = plot.querySelector(`[data-lit=${which}]`);
-          if (!mark || mark.style.display === "none") return null;
-          const { xaxis, yaxis } = plot._fullLayout, [box, on] = [plot, mark].map((n) => n.getBoundingClientRect());
-          const x = on.left + on.width / 2 - box.left - xaxis._offset, y = on.top + on.height / 2 - box.top;
-          return [Math.round(yaxis.p2d(y - yaxis._offset)), Math.round(xaxis.p2d(x))];
-        }""",
-        [key, which],
-    )
-    return None if found is None else (found[0], found[1])
-
-
-def until(page: Page, is_so: Callable[[], bool]) -> None:
-    """Wait until something is so; the assertion is the caller's."""
-    for _ in range(200):
-        if is_so():
-            return
-        page.wait_for_timeout(50)
-
-
-def titled(page: Page, key: str, title: str) -> None:
-    """Wait for a map of this title. For a moment the one before may still lie under it."""
-    expect(page.locator(f".st-key-{key} .gtitle", has_text=title).first).to_be_visible(timeout=SLOW)
+@pytest.fixture(scope="module")
+def shape(both: Difference) -> tuple[int, int]:
+    """Rows and columns of the maps: the column for no token at all is not there."""
+    rows, columns = both.a.shape
+    return rows, columns - 1
 
 
 def query_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def test_both_maps_hold_the_weights_of_the_traces(pair: Page, minilm: Model, smollm2: Model) -> None:
-    page = pair
-    a, b = minilm.trace(TEXT), smollm2.trace(TEXT)
-    units = align(TEXT, a.tokens, b.tokens)
-    expected = [
-        unit_weights(trace["self"], units.unit_of[at], *head)
-        for at, (trace, head) in enumerate(((a, (1, 3)), (b, (7, 2))))
-    ]
-    n = len(units.units)
-    for key, rows in zip(MAPS, (*expected, expected[1] - expected[0]), strict=True):
-        assert np.abs(drawn(page, key)[:, :n] - rows[:, :n]).max() < 1e-5
-    assert drawn(page, "distances").shape == (72, 270)
+def digits(weight: float) -> str:
+    return f"{abs(weight) if abs(weight) < 5e-5 else weight:.4f}".replace("-", "−")
 
 
-def test_a_pair_that_is_pointed_at_lights_in_every_map_and_goes_with_the_pointer(pair: Page) -> None:
+@pytest.mark.parametrize("which", MAPS)
+def test_a_pair_that_is_pointed_at_lights_in_every_map_and_has_its_three_numbers(
+    pair: Page, both: Difference, shape: tuple[int, int], which: str
+) -> None:
     page = pair
-    page.mouse.move(*cell_of(page, "map_a", 3, 5))
-    until(page, lambda: lit(page, "map_b", "cell") == (3, 5))
-    assert [lit(page, key, "cell") for key in MAPS] == [(3, 5)] * 3
-    told = page.locator(".st-key-unit_hover p").inner_text()
-    numbers = [f"{abs(z) if abs(z) < 5e-5 else z:.4f}" for z in (drawn(page, key)[3, 5] for key in MAPS)]
-    assert told.endswith("A {}, B {}, B − A {}.".format(*numbers).replace("-", "−"))
-    assert page.evaluate("() => document.querySelector('.st-key-row_distances [data-lit=row]').style.display") == ""
+    for row, col in ((3, 5), (7, 0), (11, 11)):
+        page.mouse.move(2, 2)
+        expect(told(page)).to_contain_text("Point at a cell")
+        before = [around(page, one, row, col, shape) for one in MAPS]
+        page.mouse.move(*cell_of(page, which, row, col, shape))
+        numbers = [digits(float(weights[row, col])) for weights in (both.a, both.b, both.signed)]
+        expect(told(page)).to_have_text(re.compile("A {}, B {}, B − A {}\\.$".format(*numbers)))
+        card = page.locator(".st-key-head_pair .tooltip:not([hidden])")
+        expect(card.locator("strong")).to_have_text(numbers)
+        until(page, lambda then=before, at=(row, col): all_changed(page, then, *at, shape))
+        assert all_changed(page, before, row, col, shape)
+        expect(page.locator(".pair-unit.lit")).to_have_attribute("data-row", str(row))
+
+
+def all_changed(page: Page, before: list[str], row: int, col: int, shape: tuple[int, int]) -> bool:
+    return all(around(page, one, row, col, shape) != old for one, old in zip(MAPS, before, strict=True))
+
+
+def test_a_name_beside_the_map_lights_its_row_everywhere(pair: Page, both: Difference, shape: tuple[int, int]) -> None:
+    page = pair
+    page.mouse.move(*cell_of(page, "b", 2, -1, shape))
+    expect(told(page)).to_contain_text(f"its rows are {both.distance[2]:.4f} apart")
+    expect(page.locator(".pair-unit.lit")).to_have_attribute("data-row", "2")
+    page.locator(".pair-unit").nth(4).hover()
+    expect(told(page)).to_contain_text(f"its rows are {both.distance[4]:.4f} apart")
+
+
+def test_the_bars_under_the_text_are_as_long_as_the_distances(pair: Page, both: Difference) -> None:
+    bars = pair.locator(".pair-unit i")
+    lengths = bars.evaluate_all("(bars) => bars.map((bar) => bar.getBoundingClientRect().height)")
+    assert np.array(lengths) == pytest.approx(np.maximum(16 * both.distance, 1), abs=0.1)
+
+
+def test_a_click_keeps_the_pair_and_escape_lets_it_go(pair: Page, shape: tuple[int, int]) -> None:
+    page = pair
+    page.mouse.click(*cell_of(page, "signed", 1, 2, shape))
+    kept = told(page).inner_text()
+    assert kept.startswith("Query")
     page.mouse.move(2, 2)
-    until(page, lambda: lit(page, "map_b", "cell") is None)
-    assert [lit(page, key, "cell") for key in MAPS] == [None] * 3
-
-
-def test_a_name_beside_the_map_lights_its_row_everywhere(pair: Page) -> None:
-    page = pair
-    x, y = cell_of(page, "map_b", 2, 0)
-    page.mouse.move(x - 40, y)
-    until(page, lambda: lit(page, "map_a", "row") is not None)
-    assert [(lit(page, key, "row") or (-1, -1))[0] for key in MAPS] == [2] * 3
-    assert lit(page, "map_a", "cell") is None
-
-
-def test_a_click_keeps_the_pair_and_escape_lets_it_go(pair: Page) -> None:
-    page = pair
-    page.mouse.click(*cell_of(page, "map_difference", 1, 2))
-    page.mouse.move(2, 2)
-    page.wait_for_timeout(200)
-    assert lit(page, "map_a", "cell") == (1, 2)
+    page.mouse.move(*cell_of(page, "a", 5, 5, shape))
+    assert told(page).inner_text() == kept
     page.keyboard.press("Escape")
-    until(page, lambda: lit(page, "map_a", "cell") is None)
-    assert lit(page, "map_a", "cell") is None
+    page.mouse.move(2, 2)
+    expect(told(page)).to_contain_text("Point at a cell")
 
 
-def test_the_linked_hover_takes_less_than_a_frame(pair: Page) -> None:
+def test_the_maps_zoom_together(pair: Page, shape: tuple[int, int]) -> None:
+    page = pair
+    whole = [field(page, which).locator("canvas").evaluate("(canvas) => canvas.toDataURL()") for which in MAPS]
+    page.mouse.move(*cell_of(page, "a", 6, 6, shape))
+    for _ in range(4):
+        page.mouse.wheel(0, -100)
+    page.mouse.move(2, 2)
+    expect(page.locator(".st-key-head_pair .pair-foot").get_by_role("button", name="Reset")).to_be_enabled()
+    page.wait_for_timeout(100)
+    zoomed = [field(page, which).locator("canvas").evaluate("(canvas) => canvas.toDataURL()") for which in MAPS]
+    assert all(now != before for now, before in zip(zoomed, whole, strict=True))
+
+
+def test_the_keys_go_from_cell_to_cell(pair: Page, both: Difference) -> None:
+    page = pair
+    field(page, "b").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(told(page)).to_contain_text(f"B {digits(float(both.b[1, 1]))},")
+    page.keyboard.press("Escape")
+
+
+def test_the_linked_hover_takes_less_than_a_frame(pair: Page, shape: tuple[int, int]) -> None:
     page = pair
     page.evaluate(
         """() => {
           window.taken = [];
-          new PerformanceObserver((list) => window.taken.push(...list.getEntriesByName("tfmviz:unit_hover")
+          new PerformanceObserver((list) => window.taken.push(...list.getEntriesByName("tfmviz:pair_hover")
             .map((entry) => entry.duration))).observe({ entryTypes: ["measure"] });
         }"""
     )
     for step in range(24):
-        page.mouse.move(*cell_of(page, "map_a", step % 9, (step * 5) % 11))
+        page.mouse.move(*cell_of(page, "a", step % 9, (step * 5) % 11, shape))
         page.wait_for_timeout(40)
     taken = sorted(page.evaluate("() => window.taken"))
     assert len(taken) > 12
@@ -183,30 +233,34 @@ def test_the_linked_hover_takes_less_than_a_frame(pair: Page) -> None:
 
 def test_a_click_on_a_distance_opens_the_pair(compare: Open) -> None:
     page = compare(model_b="smollm2")
-    page.mouse.click(*cell_of(page, "distances", 30, 100))
-    titled(page, "map_a", "A L2 H6")
-    titled(page, "map_b", "B L11 H1")
+    page.mouse.click(*cell_of(page, "distances", 30, 100, (72, 270)))
+    titled(page, "a", "A L2 H6")
+    titled(page, "b", "B L11 H1")
     query = query_of(page)
     assert [query[name] for name in ("layer", "head", "layer_b", "head_b")] == ["2", "6", "11", "1"]
 
 
-def test_a_click_on_a_clustered_distance_opens_the_pair_that_stands_there(compare: Open) -> None:
+def test_a_key_on_a_clustered_distance_opens_the_pair_that_stands_there(compare: Open) -> None:
     page = compare(clustered="true")
-    here = page.evaluate(
-        "() => [...document.querySelector('.st-key-distances .js-plotly-plot')._fullData[0].customdata[8][20]]"
-    )
-    page.mouse.click(*cell_of(page, "distances", 8, 20))
-    titled(page, "map_b", f"B L{here[2]} H{here[3]}")
-    titled(page, "map_a", f"A L{here[0]} H{here[1]}")
+    field(page, "distances").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    said = re.compile(r"^A (L\d+ H\d+), B (L\d+ H\d+): distance [01]\.\d{4}\.")
+    expect(page.locator(".st-key-distances .unseen")).to_have_text(said)
+    here = said.match(page.locator(".st-key-distances .unseen").inner_text())
+    assert here
+    page.keyboard.press("Enter")
+    titled(page, "b", f"B {here[2]}")
+    titled(page, "a", f"A {here[1]}")
 
 
 def test_swap_and_copy(compare: Open) -> None:
     page = compare(layer="1", head="4", layer_b="2", head_b="7")
     page.locator(".st-key-swap button").click()
-    titled(page, "map_a", "A L2 H7")
+    titled(page, "a", "A L2 H7")
     assert (query_of(page)["model"], query_of(page)["model_b"]) == ("scratch-minilm", "minilm")
     page.locator(".st-key-copy button").click()
-    titled(page, "map_b", "B L2 H7")
+    titled(page, "b", "B L2 H7")
     assert query_of(page)["model_b"] == "scratch-minilm"
 
 
@@ -217,7 +271,7 @@ def test_a_link_reopens_the_view(compare: Open) -> None:
     again = page.context.new_page()  # of the same context, but not watched for the addresses Streamlit tries first
     again.goto(page.url)
     again.wait_for_selector(".st-key-same_weights .js-plotly-plot", timeout=SLOW)
-    titled(again, "map_a", "A L4 H2")
+    titled(again, "a", "A L4 H2")
     expect(again.get_by_text("The two do not compute the same")).to_be_visible()
     assert query_of(again) == query_of(page)
 

@@ -8,7 +8,19 @@ from typing import Any
 
 from tfmviz.charts.palette import DARK, LIGHT
 
-_USED = ("query", "key", "value", "query_ink", "key_ink", "value_ink", "masked", "hatch", "weights", "heads")
+_USED = (
+    "query",
+    "key",
+    "value",
+    "query_ink",
+    "key_ink",
+    "value_ink",
+    "masked",
+    "hatch",
+    "weights",
+    "difference",
+    "heads",
+)
 
 
 @cache

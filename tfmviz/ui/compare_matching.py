@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from tfmviz.analysis.matching import KINDS
-from tfmviz.charts import head_distances
-from tfmviz.components.map_click import map_click
-from tfmviz.ui import address, compare_jobs, compare_sides, compare_words, loading, pickers
+from tfmviz.components.head_matrix import head_matrix
+from tfmviz.ui import address, compare_jobs, compare_sides, compare_words, loading
 from tfmviz.ui.address import Notes
 from tfmviz.ui.compare_jobs import PairRequest
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tfmviz.analysis.alignment import Alignment, Grain
-    from tfmviz.analysis.matching import Head, HeadDistances, Kind, Match
+    from tfmviz.analysis.matching import Head, Kind, Match
     from tfmviz.ui.compare_sides import Side
 
 RANKED = 50
-_CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": False}
 
 
 def draw(a: Side, b: Side, heads: tuple[Head, Head], alignment: Alignment, grain: Grain) -> None:
@@ -42,17 +37,9 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], alignment: Alignment, grain
     pairs = matches(found, kind)
     line.say(f"**Which heads belong together** {compare_words.matching(found, pairs, kind)}")
     order = clustered(found) if together else None
-    figure = head_distances.figure(found, pairs, heads, order=order, dark=pickers.is_dark())
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.plotly_chart(
-            figure,
-            key="distances",
-            theme=None,
-            config=_CONFIG,
-            alt="Distances of all heads of A, down, to all heads of B, across; a dot marks each matched pair",
-        )
-        map_click("distances", found.values.shape, on_open=partial(_open_cell, found, order), key="open_pair")
+        head_matrix(found, pairs, heads, order=order, on_open=_open, key="distances")
     with right:
         _ranking("Most alike", pairs[:RANKED], "most_alike")
         _ranking("Least alike", pairs[::-1][:RANKED], "least_alike")
@@ -98,13 +85,6 @@ def _open_row(key: str, pairs: tuple[Match, ...]) -> None:
     chosen = st.session_state[key].selection.rows
     if chosen and 0 <= chosen[0] < len(pairs):
         _open(pairs[chosen[0]].a, pairs[chosen[0]].b)
-
-
-def _open_cell(found: HeadDistances, order: tuple[np.ndarray, np.ndarray] | None, row: int, column: int) -> None:
-    """Open the pair of a cell, wherever clustering has put it."""
-    if order is not None:
-        row, column = int(order[0][row]), int(order[1][column])
-    _open(found.heads_a[row], found.heads_b[column])
 
 
 def _open(a: Head, b: Head) -> None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from tfmviz.charts import head_map, row_distances, unit_map
 from tfmviz.components.atlas import atlas
-from tfmviz.components.unit_hover import unit_hover
+from tfmviz.components.head_pair import head_pair
 from tfmviz.errors import NoAttention
-from tfmviz.text import Token, display
+from tfmviz.text import display
 from tfmviz.ui import (
     address,
     compare_matching,
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
 ATLAS_HEIGHT = 300
 VIEWS = ("heads", "outputs", "number by number", "many texts")
 GRAINS = ("tokens", "words")
-# Units of one map: with more, two maps side by side are too fine to read, and Plotly too slow to click through.
+# Units of one map: with more, two maps side by side are too fine to read.
 MOST_UNITS = 96
+_LONGEST = 48  # characters of one unit that are sent; an axis shows fewer
 # The columns that stand apart, as short as a label must be: special tokens, and no token at all.
 _COLUMNS = ("special", "nothing")
-_MAPS = ("map_a", "map_b", "map_difference")
 
 
 @st.fragment(key="compare")
@@ -175,59 +174,24 @@ def _weights(side: Side, alignment: Alignment, head: Head) -> np.ndarray:
 
 
 def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], first: int) -> None:
-    """A and B beside each other, and under them what differs beside the text."""
+    """A, B and what differs, beside the text."""
     from tfmviz.analysis.difference import Difference
 
     n_units = len(alignment.units)
     rows = slice(first, first + MOST_UNITS)
     used = [n_units + at for at in range(len(_COLUMNS)) if (found.a + found.b)[:, n_units + at].any()]
     columns = [*range(n_units)[rows], *used]
-    units = [_unit_token(unit.text, unit.start, unit.end) for unit in alignment.units[rows]]
-    names = [*units, *(_apart_token(_COLUMNS[at - n_units]) for at in used)]
+    units = [display.label(unit.text.strip() or unit.text, _LONGEST) for unit in alignment.units[rows]]
     shown = Difference(
         a=found.a[rows][:, columns],
         b=found.b[rows][:, columns],
         signed=found.signed[rows][:, columns],
         distance=found.distance[rows],
     )
-    titles = {"A": f"A L{heads[0][0]} H{heads[0][1]}", "B": f"B L{heads[1][0]} H{heads[1][1]}", "B − A": "B − A"}
-    top, linked, below = st.columns(2, gap="medium"), st.container(), st.columns(2, gap="medium")
-    for which, place, key in zip(unit_map.WHICH, (*top, below[0]), _MAPS, strict=True):
-        figure = unit_map.figure(shown, units, names, which, title=titles[which], dark=pickers.is_dark())
-        with place.container(key=f"place_{key}"):
-            st.plotly_chart(
-                figure,
-                key=key,
-                theme=None,
-                config=head_map.config(f"tfmviz {titles[which]}"),
-                alt=f"Attention between units, {titles[which]}: queries down, keys across",
-            )
-    with below[1], st.container(key="rows"):
-        _text(units, shown.distance)
-        st.markdown(compare_words.seen(found, alignment, heads))
-    with linked:
-        unit_hover(
-            [display.label(unit) for unit in units],
-            [display.label(name) for name in names],
-            maps=dict(zip(_MAPS, unit_map.WHICH, strict=True)),
-            text="row_distances",
-        )
-
-
-def _text(units: list[Token], distance: np.ndarray) -> None:
-    st.markdown("**How differently each word is read**, A against B")
-    st.plotly_chart(
-        row_distances.figure(units, distance, dark=pickers.is_dark()),
-        key="row_distances",
-        theme=None,
-        config={"displayModeBar": False, "responsive": True},
-        alt="The text with a bar under each word: the distance of its rows in A and B",
+    head_pair(
+        shown,
+        units,
+        [*units, *(_COLUMNS[at - n_units] for at in used)],
+        titles=(f"A L{heads[0][0]} H{heads[0][1]}", f"B L{heads[1][0]} H{heads[1][1]}", "B − A"),
+        said=compare_words.seen(found, alignment, heads),
     )
-
-
-def _unit_token(text: str, start: int, end: int) -> Token:
-    return Token(id=-1, text=text.strip() or text, start=start, end=end)
-
-
-def _apart_token(name: str) -> Token:
-    return Token(id=-1, text=name, start=0, end=0, is_special=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tfmviz.analysis.matching import Head, HeadDistances, Match
     from tfmviz.ui.compare_sides import Side
 
+SEEN = "What you see"
 _LONGEST = 20
 _FLOAT = 4  # bytes
 
@@ -39,21 +40,24 @@ def apart(side: Side) -> str:
     return f"Apart from the text: {shown}. The column “special” holds what goes to them."
 
 
-def seen(found: Difference, alignment: Alignment, heads: tuple[Head, Head]) -> str:
-    """*What you see*, in at most 60 words, and *Try*."""
+def seen(found: Difference, alignment: Alignment, heads: tuple[Head, Head]) -> list[tuple[str, str]]:
+    """*What you see*, in at most 60 words, and *Try*: each with what follows it, as plain text."""
     names = f"A {_head(heads[0])} and B {_head(heads[1])}"
     mean = float(found.distance.mean())
     if found.distance.max() < 1e-3:
-        return f"**What you see** {names} look at the same things: no row differs by more than 0.001."
+        return [(SEEN, f"{names} look at the same things: no row differs by more than 0.001.")]
     most = int(found.distance.argmax())
     row = found.signed[most, : len(alignment.units)]
     unit, key = _word(alignment, most), _word(alignment, int(np.abs(row).argmax()))
     who = "B" if row[np.abs(row).argmax()] > 0 else "A"
-    return (
-        f"**What you see** {names}: rows are {mean:.2f} apart on average (Jensen-Shannon, 0 to 1). {unit} is read most "
-        f"differently ({found.distance[most]:.2f}): {who} looks {np.abs(row).max():.2f} more at {key}.\n\n"
-        "**Try** Point at a cell or a word: the other pictures light up the same pair."
-    )
+    return [
+        (
+            SEEN,
+            f"{names}: rows are {mean:.2f} apart on average (Jensen-Shannon, 0 to 1). {unit} is read most differently "
+            f"({found.distance[most]:.2f}): {who} looks {np.abs(row).max():.2f} more at {key}.",
+        ),
+        ("Try", "Point at a cell or a word: the other pictures light up the same pair."),
+    ]
 
 
 def matching(found: HeadDistances, pairs: tuple[Match, ...], kind: str) -> str:
@@ -115,4 +119,4 @@ def _head(head: Head) -> str:
 
 def _word(alignment: Alignment, unit: int) -> str:
     text = alignment.units[unit].text
-    return f"“{display.markdown(display.label(text.strip() or text, _LONGEST))}”"
+    return f"“{display.label(text.strip() or text, _LONGEST)}”"

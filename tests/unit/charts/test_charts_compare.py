@@ -7,53 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from tfmviz.analysis.difference import difference
-from tfmviz.analysis.matching import HeadDistances, Match
 from tfmviz.analysis.outputs import next_pieces
 from tfmviz.analysis.same_weights import LargestDifferences
-from tfmviz.charts import head_distances, outputs, row_distances, same_weights, text_spread, unit_map
+from tfmviz.charts import outputs, same_weights, text_spread
 from tfmviz.errors import ConfigError
-from tfmviz.text import Token
-
-UNITS = tuple(Token(id=-1, text=text, start=at, end=at + 1) for at, text in enumerate(("<b>a", "b", "$c$")))
-
-
-def rows(seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).dirichlet(np.ones(3), size=3).astype(np.float32)
-
-
-def test_the_three_maps_hold_a_b_and_their_difference() -> None:
-    found = difference(rows(0), rows(1))
-    drawn = {which: unit_map.figure(found, UNITS, UNITS, which).data[0] for which in unit_map.WHICH}
-    assert np.array_equal(drawn["A"].z, found.a)
-    assert np.array_equal(drawn["B"].z, found.b)
-    assert np.array_equal(drawn["B − A"].z, found.b - found.a)
-    assert drawn["B − A"].zmin == -drawn["B − A"].zmax == -np.abs(found.signed).max()
-    assert (drawn["A"].zmin, drawn["A"].zmax) == (0, 1)
-
-
-def test_a_map_of_another_shape_is_refused() -> None:
-    with pytest.raises(ConfigError, match="one row a unit"):
-        unit_map.figure(difference(rows(0), rows(1)), UNITS[:2], UNITS, "A")
-
-
-def test_the_text_has_a_bar_a_unit_as_long_as_its_distance() -> None:
-    bars = row_distances.figure(UNITS, np.array([0.1, 0.5, 1.0])).data[0]
-    lengths = -np.asarray(bars.y)
-    assert lengths[2] == pytest.approx(2 * lengths[1])
-    assert bars.customdata == pytest.approx([0.1, 0.5, 1.0])
-    assert bars.text[0].startswith("&lt;b&gt;")
-
-
-def test_the_distances_keep_their_heads_when_they_are_put_in_another_order() -> None:
-    found = HeadDistances(heads_a=((0, 0), (0, 1)), heads_b=((0, 0), (1, 0), (2, 0)), values=np.arange(6).reshape(2, 3))
-    pairs = (Match(a=(0, 1), b=(2, 0), distance=5),)
-    order = (np.array([1, 0]), np.array([2, 0, 1]))
-    heat, dots, ring = head_distances.figure(found, pairs, ((0, 0), (1, 0)), order=order).data
-    assert heat.z.tolist() == [[5, 3, 4], [2, 0, 1]]
-    assert heat.customdata[0, 0].tolist() == [0, 1, 2, 0]
-    assert (list(dots.x), list(dots.y)) == ([0], [0])
-    assert (list(ring.x), list(ring.y)) == ([2], [1])
 
 
 def test_an_exact_0_stands_below_every_other_number_on_a_line_that_says_so() -> None:

@@ -19,8 +19,8 @@ ENTRIES = (
     "token_map.js",
     "long_map.js",
     "atlas_choice.js",
-    "unit_hover.js",
-    "map_click.js",
+    "head_pair.js",
+    "head_matrix.js",
     "theme_watch.js",
 )
 

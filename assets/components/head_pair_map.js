@@ -1,0 +1,112 @@
+// One of the maps of two heads: a name beside it can be pointed at as well, and all of them follow each other.
+
+import { readScale } from "./theme.js";
+import { TokenMap, buttonRow, saveButton, sameCell } from "./token_map_view.js";
+import { fillPair } from "./head_pair_words.js";
+
+const WEIGHTS = ["a", "b", "signed"];
+const SIGNED = 2;
+const LAST_STEP = 254; // of the signed scale: an even number has a middle, which is exactly 0
+
+export class PairMap extends TokenMap {
+  constructor(parent, pair, which) {
+    super(parent);
+    this.pair = pair;
+    this.which = which;
+  }
+
+  buttonsIn(bar) {
+    return buttonRow(bar, [saveButton(this)], this.stop.signal);
+  }
+
+  get kind() {
+    return "pair";
+  }
+
+  get isSigned() {
+    return this.which === SIGNED;
+  }
+
+  readModel(header, arrays) {
+    const { rows, cols, query, keys, titles } = header;
+    const weights = arrays[WEIGHTS[this.which]];
+    this.reach = this.isSigned ? header.reach : 1;
+    const steps = Uint8ClampedArray.from(weights, (weight) => this.stepOf(weight));
+    const labels = { query, key: keys };
+    this.arrays = arrays;
+    return { rows, cols, labels, title: titles[this.which], note: "", weights, open: null, steps };
+  }
+
+  stepOf(weight) {
+    return this.isSigned ? (LAST_STEP / 2) * (1 + weight / this.reach) : weight * 255;
+  }
+
+  scaleOf(theme) {
+    return this.isSigned ? readScale(theme.difference, LAST_STEP) : readScale(theme.weights);
+  }
+
+  get legend() {
+    if (!this.isSigned) return { stops: this.theme.weights, name: "weight", ticks: [[0, "0"], [0.5, "0.5"], [1, "1"]] };
+    const reach = String(Number(this.reach.toPrecision(2)));
+    return { stops: this.theme.difference, name: "B − A", ticks: [[0, `−${reach}`], [0.5, "0"], [1, reach]] };
+  }
+
+  /** A cell, or the row or column whose name is pointed at. */
+  pointed({ x, y }) {
+    const { plot, height } = this.layout;
+    const inside = this.viewport.cellAt(x, y);
+    if (inside) return inside;
+    const row = this.viewport.cellAt(plot.left, y)?.row ?? null;
+    if (row !== null && x > 0 && x < plot.left) return { row, col: null };
+    const col = this.viewport.cellAt(x, plot.top)?.col ?? null;
+    return col !== null && y > plot.top && y < height ? { row: null, col } : null;
+  }
+
+  moveFocus(key, times) {
+    const { lit } = this;
+    if (lit && !this.litCell) this.focused = { row: lit.row ?? 0, col: lit.col ?? 0 };
+    super.moveFocus(key, times);
+  }
+
+  light(change) {
+    const isHover = Object.keys(change).every((name) => name === "hovered");
+    if (isHover && this.pair.used === this && sameCell(change.hovered, this.hovered)) return;
+    this.pair.light(this, change);
+  }
+
+  /** Be lit without telling the others. */
+  lightAlone(change) {
+    Object.assign(this, change);
+    if (!this.layout) return;
+    this.stage.schedule();
+    this.told();
+  }
+
+  moved() {
+    super.moved();
+    this.pair.follow(this);
+  }
+
+  showPart(zoom, x, y) {
+    this.hovered = null;
+    this.viewport.set(zoom, x, y);
+    this.stage.schedule();
+    this.told();
+  }
+
+  /** The pair's buttons say it. */
+  tellZoom() {}
+
+  get hasCard() {
+    return this.pair?.used === this;
+  }
+
+  /** The pair's line says it. */
+  sentence() {
+    return "";
+  }
+
+  fill(card, cell) {
+    fillPair(card, this.model.labels, this.arrays, cell);
+  }
+}
