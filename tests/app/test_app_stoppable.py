@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tfmviz.analysis import pace
 from tfmviz.models import Model
 from tfmviz.ui import cache, loading, stoppable
+from tfmviz.ui.explore import LAST_GOOD
 from tfmviz.ui.requests import ModelRequest, TraceRequest
 from tfmviz.ui.shelf import Job, Stopped
 
@@ -162,6 +163,16 @@ def test_a_long_pass_of_explore_can_be_stopped_and_run_again_beside_the_last_pic
     monkeypatch.setattr(stoppable, "UNTOLD_S", 600.0)
     at.button(key="explore_again").click().run()
     assert is_of(longer)
+    assert not at.info
+
+
+def test_what_somebody_else_has_finished_is_shown_though_this_visitor_stopped_it(minilm: Model) -> None:
+    at = AppTest.from_file(str(MAIN), default_timeout=120)
+    at.query_params["text"] = TEXT
+    at.run()
+    at.session_state["explore_stopped"] = at.session_state[LAST_GOOD]
+    at.run()
+    assert component(at, "atlas")[0]["tokens"] == [len(minilm.tokenize(TEXT))] * 2
     assert not at.info
 
 

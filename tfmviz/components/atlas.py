@@ -150,9 +150,11 @@ def _masks(visible: np.ndarray | None, layers: int) -> tuple[np.ndarray, list[in
     stacked = visible[None] if visible.ndim == 2 else visible
     if len(stacked) not in (1, layers):
         raise ValueError(f"visible has {len(stacked)} masks for {layers} layers")
-    table, of = np.unique(stacked.astype(np.uint8), axis=0, return_inverse=True)
-    indices = [int(index) for index in np.broadcast_to(of.reshape(-1), layers)]
-    return table, indices
+    # By their bytes: numpy's way, which sorts them, takes 55 ms for thirty layers.
+    places: dict[bytes, int] = {}
+    of = [places.setdefault(mask.tobytes(), len(places)) for mask in stacked]
+    table = stacked[[of.index(place) for place in range(len(places))]].astype(np.uint8)
+    return table, of if len(of) == layers else of * layers
 
 
 def _choice_of(state: Any, layers: int, heads: int) -> tuple[int, int, int] | None:
