@@ -23,13 +23,16 @@ PAINTED_STATE = """() => {
   const atlas = document.querySelector(".st-key-atlas [data-version]");
   const plot = document.querySelector(".st-key-head_map .js-plotly-plot");
   const cells = plot?.querySelector(".heatmaplayer image");
+  // Two texts, and two heads, may have the very same cells: those of a head that always looks one token back.
+  const { title, xaxis } = plot?._fullLayout ?? {};
+  const href = cells?.getAttribute("href") ?? cells?.getAttribute("xlink:href");
   // Long texts have their map on a canvas of our own, which says what it has painted as the atlas does.
   const canvas = document.querySelector(".st-key-head_map [data-version]");
   return {
     version: atlas?.dataset.version,
     name: atlas?.dataset.ready,
     tokens: canvas ? Number(canvas.dataset.ready.split("x").pop()) : plot?.calcdata?.[0]?.[0]?.z?.length,
-    image: canvas?.dataset.version ?? cells?.getAttribute("href") ?? cells?.getAttribute("xlink:href"),
+    image: canvas?.dataset.version ?? (href && [title?.text, xaxis?.ticktext?.join(" "), href].join("|")),
   };
 }"""
 _PRODUCT = f"""(probe) => {{
