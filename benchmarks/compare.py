@@ -36,9 +36,11 @@ FRAME_MS = 1000 / 60
 _TURNS = 5
 _MB = 10**6
 
-_POINT = """([row, col, rows, cols]) => {
+_POINT = """([step, stride]) => {
   const field = document.querySelector(".st-key-head_pair [data-version]").shadowRoot.querySelector(".field");
+  const [, rows, cols] = field.getAttribute("aria-label").match(/(\\d+) queries down, (\\d+) keys/).map(Number);
   const [left, top, width, height] = field.dataset.plot.split(" ").map(Number), box = field.getBoundingClientRect();
+  const [row, col] = [step % rows, (step * stride) % cols];
   return [box.left + left + ((col + 0.5) / cols) * width, box.top + top + ((row + 0.5) / rows) * height];
 }"""
 _WATCH = """() => {
@@ -79,7 +81,7 @@ def hover(n_words: int) -> tuple[float, float]:
         page.wait_for_timeout(3000)
         page.evaluate(_WATCH)
         for step in range(80):
-            page.mouse.move(*page.evaluate(_POINT, [step % n_words, (step * 7) % n_words, n_words, n_words + 1]))
+            page.mouse.move(*page.evaluate(_POINT, [step, 7]))
             page.wait_for_timeout(30)
         taken = page.evaluate("() => window.__taken")
     return median(taken), max(taken)

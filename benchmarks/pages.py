@@ -70,7 +70,7 @@ def main() -> None:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
                 join = "&" if "?" in where else "?"
                 page.goto(f"{address}/{where}{join}model={model}")
-                page.wait_for_selector(".js-plotly-plot .main-svg, [data-version]", timeout=120_000)
+                page.wait_for_selector(".js-plotly-plot .main-svg, .st-key-head_pair [data-version]", timeout=120_000)
                 page.wait_for_timeout(4000)
                 measure(page, texts[0])  # what is imported or compiled at first use
                 taken = [measure(page, text) for text in texts[1:]]

@@ -4,11 +4,11 @@ import { element, fourDigits, headName } from "./element.js";
 import { mount } from "./mount.js";
 import { readScale } from "./theme.js";
 import { Viewport } from "./token_map_layout.js";
-import { TokenMap } from "./token_map_view.js";
+import { TokenMap, sameCell } from "./token_map_view.js";
 
 const LAYER_ROOM = { query: 16, key: 30 }; // pixels between the names of two layers
 const NAME_ROOM = { query: 16, key: 52 }; // pixels that the name of the lit head takes
-const AXES_OF_HEADS = {
+const HEADS = {
   query: { title: "heads of A", ink: "text", line: "text" },
   key: { title: "heads of B", ink: "text", line: "text" },
 };
@@ -38,8 +38,16 @@ class HeadMatrix extends TokenMap {
     return new HeadsViewport();
   }
 
-  get kind() {
-    return "heads";
+  get axes() {
+    return HEADS;
+  }
+
+  get description() {
+    const { rows, cols } = this.model;
+    return (
+      `Distances of heads: ${rows} of A down, ${cols} of B across, a dot on each of ${this.pairs.size} matched pairs. ` +
+      "Enter opens a pair."
+    );
   }
 
   get fills() {
@@ -52,15 +60,22 @@ class HeadMatrix extends TokenMap {
   }
 
   readModel(header, { distances, pairs, heads_a: headsA, heads_b: headsB }) {
-    const { rows, cols, chosen, layered } = header;
+    const { rows, cols, chosen, layered, title } = header;
     const labels = { query: namesOf(headsA), key: namesOf(headsB) };
+    this.heads = { query: headsA, key: headsB };
+    this.chosen = chosen && { row: chosen[0], col: chosen[1] };
     this.viewport.layers = layered ? { query: layersOf(headsA), key: layersOf(headsB) } : {};
     this.pairs = new Map();
-    for (let at = 0; at < pairs.length; at += 2) this.pairs.set(pairs[at] * cols + pairs[at + 1], [pairs[at], pairs[at + 1]]);
+    for (let at = 0; at < pairs.length; at += 2) {
+      this.pairs.set(pairs[at] * cols + pairs[at + 1], { row: pairs[at], col: pairs[at + 1] });
+    }
     // Alike is dark; where several pairs share a pixel, it shows the two that are most alike.
     const steps = Uint8ClampedArray.from(distances, (distance) => (1 - distance) * 255);
-    const marks = (context, view) => this.marks(context, view, chosen);
-    return { rows, cols, labels, title: header.title, note: "", weights: distances, open: null, steps, axes: AXES_OF_HEADS, marks };
+    return { rows, cols, labels, title, note: "", weights: distances, open: null, steps };
+  }
+
+  picture(ratio, lit) {
+    return { ...super.picture(ratio, lit), marks: (context, view) => this.marks(context, view) };
   }
 
   get legend() {
@@ -69,14 +84,14 @@ class HeadMatrix extends TokenMap {
   }
 
   /** A dot on each pair that belongs together, a ring around the pair that is looked at. */
-  marks(context, { layout, viewport, theme }, chosen) {
+  marks(context, { layout, viewport, theme }) {
     const { left, top, width, height } = layout.plot;
     context.save();
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    for (const [row, col] of this.pairs.values()) {
-      const { x, y } = middleOf(viewport.box({ row, col }));
+    for (const cell of this.pairs.values()) {
+      const { x, y } = middleOf(viewport.box(cell));
       circle(context, x, y, DOT);
       context.fillStyle = theme.key;
       context.fill();
@@ -84,8 +99,8 @@ class HeadMatrix extends TokenMap {
       context.lineWidth = 1;
       context.stroke();
     }
-    if (chosen) {
-      const { x, y } = middleOf(viewport.box({ row: chosen[0], col: chosen[1] }));
+    if (this.chosen) {
+      const { x, y } = middleOf(viewport.box(this.chosen));
       for (const [colour, thick] of [[theme.background, 6], [theme.key, 3]]) {
         circle(context, x, y, RING);
         context.strokeStyle = colour;
@@ -96,10 +111,12 @@ class HeadMatrix extends TokenMap {
     context.restore();
   }
 
-  /** A click opens the pair, and so does Enter. */
-  tapAt(place) {
+  /** A click opens the pair, and so does Enter. A finger covers many: its first tap says which one, its second opens. */
+  tapAt(place, touch) {
     const cell = this.layout && this.pointed(place);
-    if (cell) this.open(cell);
+    if (cell && touch && !sameCell(cell, this.locked)) this.light({ locked: cell, hovered: null });
+    else if (cell) this.open(cell);
+    else this.light({ locked: null });
   }
 
   press(event) {
@@ -110,8 +127,10 @@ class HeadMatrix extends TokenMap {
     } else super.press(event);
   }
 
+  /** By the heads' own numbers: the page may be about to put rows and columns in another order. */
   open({ row, col }) {
-    this.component.setTriggerValue("opened", [row, col]);
+    const { query, key } = this.heads;
+    this.component.setTriggerValue("opened", [query[2 * row], query[2 * row + 1], key[2 * col], key[2 * col + 1]]);
   }
 
   sentence(cell) {

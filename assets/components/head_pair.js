@@ -4,7 +4,7 @@ import { element } from "./element.js";
 import { mount } from "./mount.js";
 import { readArrays, readHeader } from "./payload.js";
 import { dress, readTheme } from "./theme.js";
-import { buttonRow, enableZoom, zoomButtons } from "./token_map_view.js";
+import { buttonRow, enableZoom, zoomButtons } from "./token_map_buttons.js";
 import { PairMap } from "./head_pair_map.js";
 import { PairText } from "./head_pair_text.js";
 import { IDLE, toldOf } from "./head_pair_words.js";
@@ -22,7 +22,7 @@ class HeadPair {
     const foot = place("pair-foot");
     this.maps = [a, b, place("pair-map")].map((parent, which) => new PairMap(parent, this, which));
     this.text = new PairText(place("pair-side"), this, this.stop.signal);
-    this.line = element("p", { className: "told", parent: foot, attributes: { "aria-live": "polite" } });
+    this.line = element("p", { className: "told", parent: foot });
     const bar = element("div", { className: "buttons", parent: foot });
     this.buttons = buttonRow(bar, zoomButtons(this.maps[0]), this.stop.signal);
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.locked && this.light(null, FREE), {
@@ -53,26 +53,29 @@ class HeadPair {
   /** Change what is lit in every picture; `by` is the map that was used, which shows the card. */
   light(by, change) {
     const start = performance.now();
+    let painting = start;
+    requestAnimationFrame(() => (painting = performance.now()));
     this.used = by;
+    if (by?.layout) this.follow(by);
     for (const map of this.maps) map.lightAlone(change);
-    if (by && by.viewport.zoom > 1) this.follow(by);
     this.told();
-    performance.clearMeasures("tfmviz:pair_hover");
-    performance.measure("tfmviz:pair_hover", { start });
+    const worked = performance.now() - start;
+    requestAnimationFrame(() => {
+      performance.clearMeasures("tfmviz:pair_hover");
+      performance.measure("tfmviz:pair_hover", { start, duration: worked + performance.now() - painting });
+    });
   }
 
   /** Show in every map the part that one of them shows. */
-  follow(moved) {
-    const { zoom, x, y } = moved.viewport;
-    for (const map of this.maps) if (map !== moved) map.showPart(zoom, x, y);
-    enableZoom(this.buttons, moved.viewport);
+  follow({ viewport }) {
+    for (const map of this.maps) if (map.viewport !== viewport && map.layout) map.showPart(viewport);
   }
 
   told() {
-    const { lit, viewport } = this.maps[0];
+    const { lit, viewport, model } = this.maps[0];
     if (viewport.layout) enableZoom(this.buttons, viewport);
     this.text.light(lit?.row ?? null);
-    const words = lit ? toldOf(this.header, this.arrays, lit) : IDLE;
+    const words = lit ? toldOf(model.labels, this.arrays, lit) : IDLE;
     if (this.line.textContent !== words) this.line.textContent = words;
   }
 

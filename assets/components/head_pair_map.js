@@ -1,8 +1,9 @@
 // One of the maps of two heads: a name beside it can be pointed at as well, and all of them follow each other.
 
 import { readScale } from "./theme.js";
-import { TokenMap, buttonRow, saveButton, sameCell } from "./token_map_view.js";
-import { fillPair } from "./head_pair_words.js";
+import { buttonRow, saveButton } from "./token_map_buttons.js";
+import { TokenMap, sameCell } from "./token_map_view.js";
+import { fillPair, toldOf } from "./head_pair_words.js";
 
 const WEIGHTS = ["a", "b", "signed"];
 const SIGNED = 2;
@@ -17,10 +18,6 @@ export class PairMap extends TokenMap {
 
   buttonsIn(bar) {
     return buttonRow(bar, [saveButton(this)], this.stop.signal);
-  }
-
-  get kind() {
-    return "pair";
   }
 
   get isSigned() {
@@ -83,15 +80,11 @@ export class PairMap extends TokenMap {
   }
 
   moved() {
-    super.moved();
-    this.pair.follow(this);
+    this.pair.light(this, { hovered: null });
   }
 
-  showPart(zoom, x, y) {
-    this.hovered = null;
+  showPart({ zoom, x, y }) {
     this.viewport.set(zoom, x, y);
-    this.stage.schedule();
-    this.told();
   }
 
   /** The pair's buttons say it. */
@@ -101,9 +94,9 @@ export class PairMap extends TokenMap {
     return this.pair?.used === this;
   }
 
-  /** The pair's line says it. */
-  sentence() {
-    return "";
+  /** Said once, by the map that was used. */
+  sentence(lit) {
+    return this.hasCard ? toldOf(this.model.labels, this.arrays, lit) : "";
   }
 
   fill(card, cell) {

@@ -2,6 +2,7 @@
 
 import { element, fourDigits } from "./element.js";
 import { readScale } from "./theme.js";
+import { isLeftward } from "./head_pair_words.js";
 
 const BAR = 16; // pixels of distance 1
 const PALEST = 48; // step of the scale: a bar of next to nothing is still seen
@@ -15,13 +16,16 @@ export class PairText {
     this.ramp = element("span", { className: "ramp", parent: item });
     item.append("1 nothing in common");
     const label = "The text. Under each unit a bar: how far apart its rows in A and B are.";
-    this.words = element("div", { className: "pair-text", parent, attributes: { role: "group", dir: "auto", "aria-label": label } });
+    this.words = element("div", { className: "pair-text", parent, attributes: { role: "group", "aria-label": label } });
     this.said = element("div", { className: "pair-said", parent });
     this.units = [];
     const rowOf = ({ target }) => Number(target.closest?.("[data-row]")?.dataset.row ?? NaN);
     const on = (name, then) => this.words.addEventListener(name, then, { signal });
     const unit = (event) => (Number.isNaN(rowOf(event)) ? null : { row: rowOf(event), col: null });
-    on("pointerover", (event) => event.pointerType !== "touch" && pair.light(null, { hovered: unit(event) }));
+    on("pointerover", (event) => {
+      const there = unit(event); // between two units the one before stays lit
+      if (there && event.pointerType !== "touch") pair.light(null, { hovered: there });
+    });
     on("pointerleave", () => pair.light(null, { hovered: null }));
     on("click", (event) => {
       const there = unit(event);
@@ -36,9 +40,10 @@ export class PairText {
     const { css } = readScale(theme.weights);
     this.ramp.style.background = `linear-gradient(to right, ${css[PALEST]}, ${css[150]}, ${css[255]})`;
     this.words.replaceChildren();
+    this.words.dir = isLeftward(query.join("")) ? "rtl" : "ltr";
     this.units = query.map((text, row) => {
       const unit = element("span", { className: "pair-unit", parent: this.words, attributes: { "data-row": row } });
-      element("bdi", { text, parent: unit });
+      element("span", { text, parent: unit });
       const bar = element("i", { parent: unit, attributes: { "aria-hidden": "true", "data-distance": fourDigits(distance[row]) } });
       bar.style.height = `${Math.max(1, BAR * distance[row])}px`;
       bar.style.background = css[Math.round(PALEST + (255 - PALEST) * distance[row])];

@@ -2,15 +2,22 @@
 
 import { element, fourDigits, isolated } from "./element.js";
 
-export const IDLE = "Point at a cell or at a name: the same pair lights up in every map. A click keeps it, Escape lets it go.";
+export const IDLE = "Point at a cell or at a name: every map lights up. A click keeps it, Escape lets it go.";
 const NAMES = { a: "A", b: "B", signed: "B − A" };
 
-/** One sentence, for the line under the maps and for screen readers. */
-export function toldOf({ query, keys }, arrays, { row, col }) {
-  if (row === null) return `Key ${isolated(keys[col])}.`;
-  if (col === null) return `Query ${isolated(query[row])}: its rows are ${fourDigits(arrays.distance[row])} apart.`;
-  const numbers = numbersOf(arrays, row * keys.length + col).map(([name, number]) => `${name} ${number}`);
-  return `Query ${isolated(query[row])}, key ${isolated(keys[col])}: ${numbers.join(", ")}.`;
+/** What is lit, in a sentence: under the maps, and for screen readers. */
+export function toldOf({ query, key }, arrays, { row, col }) {
+  if (row === null) return `Key ${isolated(key[col])}.`;
+  const apart = `its rows are ${fourDigits(arrays.distance[row])} apart.`;
+  if (col === null) return `Query ${isolated(query[row])}: ${apart}`;
+  const numbers = numbersOf(arrays, row * key.length + col).map(([name, number]) => `${name} ${number}`);
+  return `Query ${isolated(query[row])}, key ${isolated(key[col])}: ${numbers.join(", ")}; ${apart}`;
+}
+
+/** Whether a text is read from right to left: what its first letter says. */
+export function isLeftward(text) {
+  const letter = text.match(/\p{L}/u)?.[0] ?? "";
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter);
 }
 
 /** Fill the card with both units and the three numbers. */

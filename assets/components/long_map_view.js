@@ -1,7 +1,7 @@
 // The map of a text of thousands of tokens: seen whole in blocks, exact where one zooms in.
 
 import { element } from "./element.js";
-import { TokenMap } from "./token_map_view.js";
+import { TokenMap, sameLabels } from "./token_map_view.js";
 import { STRIP } from "./token_map_layout.js";
 import { wrapped } from "./token_map_paint.js";
 import { LongModel } from "./long_map_model.js";
@@ -108,9 +108,4 @@ export class LongMap extends TokenMap {
     this.tiles.destroy();
     super.destroy();
   }
-}
-
-function sameLabels(a, b) {
-  const same = (some, others) => some === others || (some.length === others.length && some.every((text, i) => text === others[i]));
-  return same(a.query, b.query) && same(a.key, b.key);
 }

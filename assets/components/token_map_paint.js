@@ -4,12 +4,6 @@ import { characters } from "./fit_text.js";
 import { HATCH_PERIOD } from "./token_map_cells.js";
 import { TICK_ROOM } from "./token_map_layout.js";
 
-/** What an axis is called, and the theme's colours of its names and of its lit line. */
-const AXES = {
-  query: { title: "Query: looking", ink: "query_ink", line: "query" },
-  key: { title: "Key: looked at", ink: "key_ink", line: "key" },
-};
-
 export class MapPainter {
   /** `paintCells` fills a canvas with the cells that show. */
   constructor(fitter, paintCells) {
@@ -31,7 +25,7 @@ export class MapPainter {
     context.fillRect(0, 0, layout.width, layout.height);
     this.strip(context, view);
     this.plot(context, view);
-    view.model.marks?.(context, view);
+    view.marks?.(context, view);
     if (lit) this.cross(context, view);
     this.axis(context, view, "query");
     this.axis(context, view, "key");
@@ -54,8 +48,7 @@ export class MapPainter {
   }
 
   /** Thin lines beside the row and the column of the lit cell, and a frame around it; of a row alone, its lines. */
-  cross(context, { model, layout, viewport, theme, lit }) {
-    const axes = model.axes ?? AXES;
+  cross(context, { axes, layout, viewport, theme, lit }) {
     const { left, top, width, height } = layout.plot;
     const box = viewport.box(lit);
     context.save();
@@ -75,11 +68,11 @@ export class MapPainter {
     context.restore();
   }
 
-  axis(context, { model, layout, viewport, theme, lit, most }, side) {
+  axis(context, { model, axes, layout, viewport, theme, lit, most }, side) {
     const { left, top, width, height } = layout.plot;
     const down = side === "query";
     const labels = model.labels[side];
-    const { title, ink } = (model.axes ?? AXES)[side];
+    const { title, ink } = axes[side];
     context.fillStyle = theme[ink];
     context.textBaseline = "middle";
     const flat = !down && !layout.upright;
@@ -88,10 +81,10 @@ export class MapPainter {
       context.font = labelFont(theme, false);
       // Of a long text every hundredth token says little, and its number where one is.
       const text = name ?? (model.numbered && step > 1 && !bold ? String(index) : labels[index]);
-      const { shown } = this.fitter.fit(context, text, most[side]);
+      const { shown, width: wide } = this.fitter.fit(context, text, most[side]);
       context.font = labelFont(theme, bold);
       if (down) write(context, shown, left - 6, top + at, 0, "right");
-      else if (flat) write(context, shown, left + at, top + height + 12, 0, "center");
+      else if (flat) write(context, shown, Math.min(left + at, layout.width - wide / 2 - 1), top + height + 12, 0, "center");
       else write(context, shown, left + at, top + height + 6, Math.PI / 2, "left");
     }
     context.font = `400 13px ${theme.font}`;

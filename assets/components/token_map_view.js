@@ -11,16 +11,23 @@ import { readMap } from "./token_map_model.js";
 import { paintCells } from "./token_map_cells.js";
 import { MapPainter, labelFont, wrapped } from "./token_map_paint.js";
 import { Gestures } from "./token_map_gestures.js";
-import { saveMap } from "./token_map_save.js";
+import { ZOOM_STEP, buttonRow, enableZoom, saveButton, zoomButtons } from "./token_map_buttons.js";
 import { cellSentence, fillCell } from "./token_map_words.js";
 
 const LONGEST_LABEL = 112; // pixels: sixteen letters
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
-const STEP = 1.5;
 const QUARTERS = [0, 0.25, 0.5, 0.75, 1];
 const HALVES = [0, 0.5, 1];
+/** What an axis is called, and the theme's colours of its names and of its lit line. */
+const AXES = {
+  query: { title: "Query: looking", ink: "query_ink", line: "query" },
+  key: { title: "Key: looked at", ink: "key_ink", line: "key" },
+};
 
-/** One head's weights, all of them at hand. A map that has only some extends it; see long_map_view.js. */
+/**
+ * One head's weights, all of them at hand. What is another map says where it differs: one that has only some of its
+ * cells (long_map_view.js), one of several that belong together (head_pair_map.js), one of heads (head_matrix.js).
+ */
 export class TokenMap {
   constructor(parentElement) {
     this.host = parentElement.host ?? parentElement;
@@ -42,7 +49,7 @@ export class TokenMap {
     this.field = element("div", {
       className: "field",
       parent: this.root,
-      attributes: { role: "application", tabindex: "0", "aria-roledescription": "attention map" },
+      attributes: { role: "application", tabindex: "0", "aria-roledescription": "map" },
     });
     this.stage = new Stage(this.field, { onResize: (width) => this.layOut(width), onPaint: (c) => this.paint(c) });
     this.box = element("div", { className: "box", parent: this.field, attributes: { "aria-hidden": "true" } });
@@ -130,18 +137,24 @@ export class TokenMap {
     this.key = header.key;
     this.maxHeight = header.max_height;
     this.model = this.readModel(header, arrays);
-    const { rows, cols, title } = this.model;
     // Another head of the same text is compared where one is looking; another text starts as a whole.
-    if (before?.rows !== rows || before?.cols !== cols) {
+    if (!before || !sameLabels(before.labels, this.model.labels)) {
       this.viewport.reset();
       this.hovered = this.locked = this.focused = null;
     }
-    this.name = `1x1x${cols}`;
-    this.field.setAttribute(
-      "aria-label",
-      `Attention of ${title}: ${rows} queries down, ${cols} keys across. Arrow keys move, plus and minus zoom, ` +
-        "0 shows everything, Enter keeps a cell, Escape frees it.",
-    );
+    this.name = `1x1x${this.model.cols}`;
+    this.field.setAttribute("aria-label", `${this.description} Arrow keys move, plus and minus zoom, 0 shows everything.`);
+    this.buttons.PNG.setAttribute("aria-label", `PNG of ${this.model.title}`);
+  }
+
+  /** What the picture is, and what keys do on its cells. */
+  get description() {
+    const { title, rows, cols } = this.model;
+    return `Attention of ${title}: ${rows} queries down, ${cols} keys across. Enter keeps a cell, Escape frees it.`;
+  }
+
+  get axes() {
+    return AXES;
   }
 
   readModel(header, arrays) {
@@ -213,8 +226,8 @@ export class TokenMap {
 
   /** All that a painter needs. */
   picture(ratio, lit) {
-    const { model, theme, scale, legend, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
-    return { model, theme, scale, legend, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
+    const { model, theme, scale, legend, axes, layout, viewport, most, noteLines, noteTop, titleRoom } = this;
+    return { model, theme, scale, legend, axes, layout, viewport, most, noteLines, noteTop, titleRoom, ratio, lit };
   }
 
   /** What the strip above a saved map has in place of the buttons. */
@@ -265,9 +278,10 @@ export class TokenMap {
     const { plot } = this.layout;
     const cell = this.litCell;
     const box = cell && this.viewport.box(cell);
-    const middle = { x: plot.left + plot.width / 2, y: plot.top + plot.height / 2 };
-    this.zoomAround(factor, box ? { x: box.x + box.width / 2, y: box.y + box.height / 2 } : middle);
+    const at = box ? { x: box.x + box.width / 2 - plot.left, y: box.y + box.height / 2 - plot.top } : null;
+    this.viewport.zoomAt(factor, at?.x ?? plot.width / 2, at?.y ?? plot.height / 2);
     if (cell) this.viewport.reveal(cell);
+    this.moved();
   }
 
   zoomReset() {
@@ -296,11 +310,11 @@ export class TokenMap {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.layout) return;
     const { key } = event;
     if (MOVES[key] || key === "Home" || key === "End") this.moveFocus(key, event.shiftKey ? 10 : 1);
-    else if (key === "+" || key === "=") this.zoomStep(STEP);
-    else if (key === "-") this.zoomStep(1 / STEP);
+    else if (key === "+" || key === "=") this.zoomStep(ZOOM_STEP);
+    else if (key === "-") this.zoomStep(1 / ZOOM_STEP);
     else if (key === "0") this.zoomReset();
     else if ((key === "Enter" || key === " ") && this.lit) this.light({ locked: this.lit });
-    else if (key === "Escape") this.light({ focused: null, locked: null });
+    else if (key === "Escape" && (this.focused || this.locked)) this.light({ focused: null, locked: null });
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -379,35 +393,9 @@ export class TokenMap {
   }
 }
 
-/** What the buttons over a map are called, what they do in words, and what they do. */
-export function zoomButtons(view) {
-  return [
-    ["−", "Zoom out", () => view.zoomStep(1 / STEP)],
-    ["+", "Zoom in", () => view.zoomStep(STEP)],
-    ["Reset", "Show the whole map", () => view.zoomReset()],
-  ];
-}
-
-/** Whole maps go no smaller, cells of full size no larger. */
-export function enableZoom(buttons, { zoom, most }) {
-  buttons["−"].disabled = buttons.Reset.disabled = zoom === 1;
-  buttons["+"].disabled = zoom >= most;
-}
-
-export function saveButton(view) {
-  return ["PNG", "Save the map as a PNG file", () => saveMap(view)];
-}
-
-/** Buttons in a row, by what they are called. */
-export function buttonRow(parent, described, signal) {
-  const buttons = {};
-  for (const [text, label, act] of described) {
-    const button = element("button", { text, parent, attributes: { type: "button", title: label } });
-    if (text.length < 2) button.setAttribute("aria-label", label);
-    button.addEventListener("click", act, { signal });
-    buttons[text] = button;
-  }
-  return buttons;
+export function sameLabels(a, b) {
+  const same = (some, others) => some === others || (some.length === others.length && some.every((text, i) => text === others[i]));
+  return same(a.query, b.query) && same(a.key, b.key);
 }
 
 export function sameCell(a, b) {

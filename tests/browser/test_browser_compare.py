@@ -41,7 +41,7 @@ def opened(
     """The page with its four maps."""
     options = {name: query.pop(name) for name in ("width", "dark") if name in query}
     page = open_page(
-        f"{address}/compare?{urlencode({'text': TEXT, 'model': model, 'model_b': model_b, **query})}", **options
+        f"{address}/compare?{urlencode({'text': TEXT, 'model': model, 'model_b': model_b} | query)}", **options
     )
     for key in ("head_pair", "distances"):
         page.wait_for_selector(f".st-key-{key} [data-version]", timeout=SLOW)
@@ -110,6 +110,11 @@ def around(page: Page, which: str, row: int, col: int, shape: tuple[int, int]) -
     )
 
 
+def pixels(page: Page, which: str) -> str:
+    """All of a map's picture."""
+    return str(field(page, which).locator("canvas").evaluate("(canvas) => canvas.toDataURL()"))
+
+
 def titled(page: Page, which: str, title: str) -> None:
     """Wait for a map of this title."""
     expect(field(page, which)).to_have_attribute("aria-label", re.compile(f"^Attention of {title}:"), timeout=SLOW)
@@ -152,7 +157,7 @@ def test_a_pair_that_is_pointed_at_lights_in_every_map_and_has_its_three_numbers
         before = [around(page, one, row, col, shape) for one in MAPS]
         page.mouse.move(*cell_of(page, which, row, col, shape))
         numbers = [digits(float(weights[row, col])) for weights in (both.a, both.b, both.signed)]
-        expect(told(page)).to_have_text(re.compile("A {}, B {}, B − A {}\\.$".format(*numbers)))
+        expect(told(page)).to_have_text(re.compile("A {}, B {}, B − A {}; its rows are".format(*numbers)))
         card = page.locator(".st-key-head_pair .tooltip:not([hidden])")
         expect(card.locator("strong")).to_have_text(numbers)
         until(page, lambda then=before, at=(row, col): all_changed(page, then, *at, shape))
@@ -192,17 +197,56 @@ def test_a_click_keeps_the_pair_and_escape_lets_it_go(pair: Page, shape: tuple[i
     expect(told(page)).to_contain_text("Point at a cell")
 
 
-def test_the_maps_zoom_together(pair: Page, shape: tuple[int, int]) -> None:
+def test_the_maps_zoom_together_and_light_each_other_still(
+    pair: Page, both: Difference, shape: tuple[int, int]
+) -> None:
     page = pair
-    whole = [field(page, which).locator("canvas").evaluate("(canvas) => canvas.toDataURL()") for which in MAPS]
+    whole = [around(page, which, 0, 0, shape) for which in MAPS]
     page.mouse.move(*cell_of(page, "a", 6, 6, shape))
     for _ in range(4):
         page.mouse.wheel(0, -100)
-    page.mouse.move(2, 2)
+    page.mouse.move(2, 2)  # in one step: the map hears of nothing in between
+    expect(told(page)).to_contain_text("Point at a cell")
     expect(page.locator(".st-key-head_pair .pair-foot").get_by_role("button", name="Reset")).to_be_enabled()
-    page.wait_for_timeout(100)
-    zoomed = [field(page, which).locator("canvas").evaluate("(canvas) => canvas.toDataURL()") for which in MAPS]
-    assert all(now != before for now, before in zip(zoomed, whole, strict=True))
+    until(page, lambda: all_changed(page, whole, 0, 0, shape))
+    assert all_changed(page, whole, 0, 0, shape)
+    before = [pixels(page, which) for which in MAPS]
+    page.mouse.move(*cell_of(page, "b", 6, 6, shape))
+    expect(told(page)).to_contain_text(f"B {digits(float(both.b[6, 6]))},")
+    until(page, lambda: all(pixels(page, one) != old for one, old in zip(MAPS, before, strict=True)))
+    assert all(pixels(page, one) != old for one, old in zip(MAPS, before, strict=True))
+    expect(page.locator(".pair-unit.lit")).to_have_attribute("data-row", "6")
+
+
+def test_a_kept_pair_goes_with_another_head_but_not_with_another_text(compare: Open) -> None:
+    page = compare(layer="1", head="3")
+    page.locator(".pair-unit").nth(5).click()
+    expect(told(page)).to_contain_text("Query cross")
+    page.locator(".st-key-head_b").click()
+    page.get_by_role("option", name="7", exact=True).click()
+    titled(page, "b", "B L0 H7")
+    expect(told(page)).to_contain_text("Query cross")
+    page.locator(".st-key-text textarea").fill(TEXT.replace("animal", "dog"))  # as many units
+    page.locator(".st-key-text textarea").press("Control+Enter")
+    expect(page.locator(".pair-unit").nth(1)).to_have_text("dog", timeout=SLOW)
+    expect(told(page)).to_contain_text("Point at a cell")
+
+
+def test_the_difference_has_the_pages_own_ground_where_it_is_0(compare: Open) -> None:
+    page = compare(model_b="minilm", dark=True)
+    pixel = field(page, "signed").locator("canvas")
+    left, top, width, height = (float(p) for p in (field(page, "signed").get_attribute("data-plot") or "").split())
+    ground = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)]"
+    assert pixel.evaluate(ground, [left + width / 2, top + height / 2]) == pixel.evaluate(ground, [2, 2])
+
+
+def test_a_text_from_right_to_left_runs_so(compare: Open) -> None:
+    page = compare(text="שלום עולם, מה שלומך היום")
+    expect(page.locator(".pair-text")).to_have_attribute("dir", "rtl")
+    boxes = [page.locator(".pair-unit").nth(at).bounding_box() for at in (0, 1)]
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[0]["x"] > boxes[1]["x"]
 
 
 def test_the_keys_go_from_cell_to_cell(pair: Page, both: Difference) -> None:
@@ -246,6 +290,7 @@ def test_a_key_on_a_clustered_distance_opens_the_pair_that_stands_there(compare:
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     said = re.compile(r"^A (L\d+ H\d+), B (L\d+ H\d+): distance [01]\.\d{4}\.")
+    expect(field(page, "distances")).to_have_attribute("aria-label", re.compile("72 of A down, 72 of B across"))
     expect(page.locator(".st-key-distances .unseen")).to_have_text(said)
     here = said.match(page.locator(".st-key-distances .unseen").inner_text())
     assert here

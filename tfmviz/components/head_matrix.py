@@ -45,12 +45,11 @@ def head_matrix(
         title: plain text above the picture.
         key: the widget key.
     """
-    heads_a, heads_b = _ordered(found, order)
 
     def opened() -> None:
-        cell = opened_cell(st.session_state.get(key), (len(heads_a), len(heads_b)))
-        if cell is not None:
-            on_open(heads_a[cell[0]], heads_b[cell[1]])
+        pair = opened_pair(st.session_state.get(key), found)
+        if pair is not None:
+            on_open(*pair)
 
     data = message(found, pairs, chosen, order=order, title=title, key=key)
     _head_matrix(key=key, data=data, on_opened_change=opened)
@@ -89,15 +88,15 @@ def message(
     )
 
 
-def opened_cell(state: Any, shape: tuple[int, int]) -> tuple[int, int] | None:
-    """Row and column that the browser sent, checked. None for anything else."""
+def opened_pair(state: Any, found: HeadDistances) -> tuple[Head, Head] | None:
+    """The head of A and the head of B that the browser sent, checked. None for anything else."""
     raw = state.get("opened") if hasattr(state, "get") else None
-    if not isinstance(raw, list | tuple) or len(raw) != 2:
+    if not isinstance(raw, list | tuple) or len(raw) != 4:
         return None
     if not all(isinstance(number, int) and not isinstance(number, bool) for number in raw):
         return None
-    row, col = raw
-    return (row, col) if 0 <= row < shape[0] and 0 <= col < shape[1] else None
+    a, b = (raw[0], raw[1]), (raw[2], raw[3])
+    return (a, b) if a in found.heads_a and b in found.heads_b else None
 
 
 def _ordered(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmviz.analysis.matching import HeadDistances, Match
-from tfmviz.components.head_matrix import message, opened_cell
+from tfmviz.analysis.matching import Head, HeadDistances, Match
+from tfmviz.components.head_matrix import message, opened_pair
 from tfmviz.components.payload import unpack
 
 FOUND = HeadDistances(heads_a=((0, 0), (0, 1)), heads_b=((0, 0), (1, 0), (2, 0)), values=np.arange(6).reshape(2, 3) / 8)
@@ -40,23 +40,23 @@ def test_a_head_without_attention_has_no_ring_and_no_pairs_no_dots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "cell"),
+    ("sent", "pair"),
     [
-        ([1, 2], (1, 2)),
-        ((0, 0), (0, 0)),
-        ([2, 0], None),
-        ([0, 3], None),
-        ([-1, 0], None),
-        ([0.5, 1], None),
-        ([True, 1], None),
-        ([1], None),
-        ("12", None),
+        ([0, 1, 2, 0], ((0, 1), (2, 0))),
+        ((0, 0, 1, 0), ((0, 0), (1, 0))),
+        ([1, 0, 0, 0], None),
+        ([0, 0, 0, 1], None),
+        ([-1, 0, 0, 0], None),
+        ([0.5, 0, 0, 0], None),
+        ([0, True, 0, 0], None),
+        ([0, 1], None),
+        ("0120", None),
         (None, None),
     ],
 )
-def test_what_the_browser_sends_is_a_cell_or_nothing(sent: Any, cell: tuple[int, int] | None) -> None:
-    assert opened_cell({"opened": sent}, (2, 3)) == cell
+def test_what_the_browser_sends_is_a_pair_or_nothing(sent: Any, pair: tuple[Head, Head] | None) -> None:
+    assert opened_pair({"opened": sent}, FOUND) == pair
 
 
-def test_no_state_is_no_cell() -> None:
-    assert opened_cell(None, (2, 3)) is None
+def test_no_state_is_no_pair() -> None:
+    assert opened_pair(None, FOUND) is None
