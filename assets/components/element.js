@@ -29,3 +29,8 @@ export function fourDigits(weight) {
 export function isolated(text) {
   return `\u2068${text}\u2069`;
 }
+
+/** "1 key", "2 keys". */
+export function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -13,6 +13,8 @@ const HEADS = {
   key: { title: "heads of B", ink: "text", line: "text" },
 };
 const DOT = 4;
+const LEAST_DOT = 2;
+const MANY = 100;
 const RING = 9;
 
 /** An axis of heads names where its layers begin, and the head that is lit. */
@@ -34,6 +36,16 @@ class HeadsViewport extends Viewport {
 }
 
 class HeadMatrix extends TokenMap {
+  build() {
+    super.build();
+    const legend = element("div", { className: "legend", parent: this.root });
+    for (const [mark, words] of [["dot", "matched pair"], ["ring", "the pair above"]]) {
+      const item = element("span", { className: "legend-item", parent: legend });
+      element("span", { className: `head-${mark}`, parent: item });
+      item.append(words);
+    }
+  }
+
   viewportFor() {
     return new HeadsViewport();
   }
@@ -80,7 +92,7 @@ class HeadMatrix extends TokenMap {
 
   get legend() {
     const ticks = [[0, "0 alike"], [0.5, "0.5"], [1, "1"]];
-    return { stops: [...this.theme.weights].reverse(), name: "distance", ticks };
+    return { stops: [...this.theme.weights].reverse(), name: "Hellinger distance", ticks };
   }
 
   /** A dot on each pair that belongs together, a ring around the pair that is looked at. */
@@ -90,9 +102,11 @@ class HeadMatrix extends TokenMap {
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    for (const cell of this.pairs.values()) {
-      const { x, y } = middleOf(viewport.box(cell));
-      circle(context, x, y, DOT);
+    const cell = Math.min(viewport.cellWidth, viewport.cellHeight);
+    const radius = Math.min(DOT, Math.max(LEAST_DOT, cell / 2)); // where cells are small, dots of neighbours would melt
+    for (const pair of this.pairs.values()) {
+      const { x, y } = middleOf(viewport.box(pair));
+      circle(context, x, y, this.pairs.size > MANY ? radius : DOT);
       context.fillStyle = theme.key;
       context.fill();
       context.strokeStyle = theme.background;
@@ -114,9 +128,17 @@ class HeadMatrix extends TokenMap {
   /** A click opens the pair, and so does Enter. A finger covers many: its first tap says which one, its second opens. */
   tapAt(place, touch) {
     const cell = this.layout && this.pointed(place);
-    if (cell && touch && !sameCell(cell, this.locked)) this.light({ locked: cell, hovered: null });
-    else if (cell) this.open(cell);
-    else this.light({ locked: null });
+    if (cell && touch && !sameCell(cell, this.locked)) this.light({ locked: cell, focused: null, hovered: null });
+    else this.light({ locked: null, focused: null });
+    if (cell && !this.locked) this.open(cell);
+  }
+
+  /** A click has opened a pair already. */
+  doubleTap() {}
+
+  /** The matrix fills a page's width: who only scrolls past must not be held by it. */
+  zoomsByWheel(event) {
+    return super.zoomsByWheel(event) && (event.ctrlKey || this.field.matches(":focus"));
   }
 
   press(event) {
@@ -148,8 +170,9 @@ class HeadMatrix extends TokenMap {
     const line = element("div", { className: "cell-line", parent: card });
     element("span", { text: "distance", parent: line });
     element("strong", { className: "number", text: this.distance(cell), parent: line });
-    const matched = this.pairs.has(cell.row * this.model.cols + cell.col);
-    element("div", { className: "cell-line", text: matched ? "matched; click to open" : "click to open", parent: card });
+    const matched = this.pairs.has(cell.row * this.model.cols + cell.col) ? "matched; " : "";
+    const opens = this.locked ? "tap again to open" : "click to open";
+    element("div", { className: "cell-line", text: `${matched}${opens}`, parent: card });
   }
 
   distance({ row, col }) {

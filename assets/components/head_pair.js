@@ -9,6 +9,7 @@ import { PairMap } from "./head_pair_map.js";
 import { PairText } from "./head_pair_text.js";
 import { IDLE, toldOf } from "./head_pair_words.js";
 
+const OPEN_LIST = '[aria-expanded="true"], [role="listbox"], [role="menu"], [role="dialog"]';
 const FREE = { hovered: null, locked: null, focused: null };
 
 /** What is pointed at in one of the pictures is lit in all of them, and they zoom and move together. */
@@ -25,8 +26,11 @@ class HeadPair {
     this.line = element("p", { className: "told", parent: foot });
     const bar = element("div", { className: "buttons", parent: foot });
     this.buttons = buttonRow(bar, zoomButtons(this.maps[0]), this.stop.signal);
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.locked && this.light(null, FREE), {
+    // In the capturing phase a list that Escape closes is still open.
+    const frees = ({ key, target }) => key === "Escape" && this.locked && !target.closest?.(OPEN_LIST);
+    document.addEventListener("keydown", (event) => frees(event) && this.light(null, FREE), {
       signal: this.stop.signal,
+      capture: true,
     });
   }
 
@@ -75,7 +79,7 @@ class HeadPair {
     const { lit, viewport, model } = this.maps[0];
     if (viewport.layout) enableZoom(this.buttons, viewport);
     this.text.light(lit?.row ?? null);
-    const words = lit ? toldOf(model.labels, this.arrays, lit) : IDLE;
+    const words = lit ? toldOf(model, this.arrays, lit) : IDLE;
     if (this.line.textContent !== words) this.line.textContent = words;
   }
 

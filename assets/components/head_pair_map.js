@@ -25,13 +25,20 @@ export class PairMap extends TokenMap {
   }
 
   readModel(header, arrays) {
-    const { rows, cols, query, keys, titles } = header;
+    const { rows, cols, query, keys, titles, first } = header;
     const weights = arrays[WEIGHTS[this.which]];
     this.reach = this.isSigned ? header.reach : 1;
-    const steps = Uint8ClampedArray.from(weights, (weight) => this.stepOf(weight));
-    const labels = { query, key: keys };
+    const open = this.openOf(arrays);
+    const steps = Uint8ClampedArray.from(weights, (weight, at) => (open && !open[at] ? 0 : this.stepOf(weight)));
     this.arrays = arrays;
-    return { rows, cols, labels, title: titles[this.which], note: "", weights, open: null, steps };
+    this.viewport.pinned = { key: Array.from({ length: cols - rows }, (_, at) => rows + at) };
+    return { rows, cols, labels: { query, key: keys }, first, title: titles[this.which], note: "", weights, open, steps };
+  }
+
+  /** 1 where the head may look; of the difference, where one of them may. Null if that is everywhere. */
+  openOf({ open_a: a, open_b: b }) {
+    const open = [a, b, a.map((may, at) => may || b[at])][this.which];
+    return open.every(Boolean) ? null : open;
   }
 
   stepOf(weight) {
@@ -67,8 +74,8 @@ export class PairMap extends TokenMap {
 
   light(change) {
     const isHover = Object.keys(change).every((name) => name === "hovered");
-    if (isHover && this.pair.used === this && sameCell(change.hovered, this.hovered)) return;
-    this.pair.light(this, change);
+    const isSame = this.locked || this.focused || (this.pair.used === this && sameCell(change.hovered, this.hovered));
+    if (!isHover || !isSame) this.pair.light(this, change);
   }
 
   /** Be lit without telling the others. */
@@ -87,6 +94,11 @@ export class PairMap extends TokenMap {
     this.viewport.set(zoom, x, y);
   }
 
+  /** Three maps fill a page's width: who only scrolls past must not be held by them. */
+  zoomsByWheel(event) {
+    return super.zoomsByWheel(event) && (event.ctrlKey || this.field.matches(":focus"));
+  }
+
   /** The pair's buttons say it. */
   tellZoom() {}
 
@@ -96,10 +108,10 @@ export class PairMap extends TokenMap {
 
   /** Said once, by the map that was used. */
   sentence(lit) {
-    return this.hasCard ? toldOf(this.model.labels, this.arrays, lit) : "";
+    return this.hasCard ? toldOf(this.model, this.arrays, lit) : "";
   }
 
   fill(card, cell) {
-    fillPair(card, this.model.labels, this.arrays, cell);
+    fillPair(card, this.model, this.arrays, cell);
   }
 }

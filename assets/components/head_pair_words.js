@@ -6,12 +6,19 @@ export const IDLE = "Point at a cell or at a name: every map lights up. A click 
 const NAMES = { a: "A", b: "B", signed: "B − A" };
 
 /** What is lit, in a sentence: under the maps, and for screen readers. */
-export function toldOf({ query, key }, arrays, { row, col }) {
-  if (row === null) return `Key ${isolated(key[col])}.`;
+export function toldOf(model, arrays, { row, col }) {
+  if (row === null) return `Key ${placed(model, "key", col)}.`;
+  const query = `Query ${placed(model, "query", row)}`;
   const apart = `its rows are ${fourDigits(arrays.distance[row])} apart.`;
-  if (col === null) return `Query ${isolated(query[row])}: ${apart}`;
-  const numbers = numbersOf(arrays, row * key.length + col).map(([name, number]) => `${name} ${number}`);
-  return `Query ${isolated(query[row])}, key ${isolated(key[col])}: ${numbers.join(", ")}; ${apart}`;
+  if (col === null) return `${query}: ${apart}`;
+  const numbers = numbersOf(arrays, row * model.cols + col).map(([name, number]) => `${name} ${number}`);
+  return `${query}, key ${placed(model, "key", col)}: ${numbers.join(", ")}; ${apart}`;
+}
+
+/** A unit's name with its number, by which equal words are told apart; what is no unit has none. */
+function placed({ labels, rows, first }, side, at) {
+  const name = isolated(labels[side][at]);
+  return at < rows ? `${name} (${first + at})` : name;
 }
 
 /** Whether a text is read from right to left: what its first letter says. */
@@ -21,7 +28,7 @@ export function isLeftward(text) {
 }
 
 /** Fill the card with both units and the three numbers. */
-export function fillPair(card, labels, arrays, { row, col }) {
+export function fillPair(card, { labels, rows, cols, first }, arrays, { row, col }) {
   card.replaceChildren();
   const line = (name) => {
     const made = element("div", { className: "cell-line", parent: card });
@@ -29,15 +36,18 @@ export function fillPair(card, labels, arrays, { row, col }) {
     return made;
   };
   for (const [side, index] of [["query", row], ["key", col]]) {
-    element("bdi", { className: `chip ${side}`, text: labels[side][index], parent: line(side) });
+    const made = line(side);
+    element("bdi", { className: `chip ${side}`, text: labels[side][index], parent: made });
+    if (index < rows) element("span", { className: "number", text: String(first + index), parent: made });
   }
-  for (const [name, number] of numbersOf(arrays, row * labels.key.length + col)) {
+  for (const [name, number] of numbersOf(arrays, row * cols + col)) {
     element("strong", { className: "number", text: number, parent: line(name) });
   }
 }
 
 function numbersOf(arrays, at) {
-  return Object.entries(NAMES).map(([name, said]) => [said, signedDigits(arrays[name][at])]);
+  const masked = { a: !arrays.open_a[at], b: !arrays.open_b[at], signed: !arrays.open_a[at] && !arrays.open_b[at] };
+  return Object.entries(NAMES).map(([name, said]) => [said, masked[name] ? "masked" : signedDigits(arrays[name][at])]);
 }
 
 /** Four digits with a true minus, and no minus before 0. */

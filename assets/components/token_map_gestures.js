@@ -4,7 +4,8 @@ const STILL = 5; // pixels that a press may wander and still be a tap
 const SMALLEST_BOX = 8;
 
 /**
- * Calls `view.hoverAt`, `tapAt`, `panBy`, `zoomAround`, `zoomBox` and `showBox` with pixels of the picture.
+ * Calls `view.hoverAt`, `tapAt`, `panBy`, `zoomAround`, `zoomBox`, `showBox` and `doubleTap`,
+ * with pixels of the picture.
  *
  * The mouse drags a box to zoom to, and with shift or on the labels it moves the map. One finger moves what is zoomed
  * and otherwise scrolls the page; two fingers zoom.
@@ -21,7 +22,7 @@ export class Gestures {
     on("pointerup", (event) => this.up(event));
     on("pointercancel", (event) => this.cancel(event));
     on("pointerleave", () => !this.pointers.size && view.hoverAt(null));
-    on("dblclick", () => view.zoomReset());
+    on("dblclick", () => view.doubleTap());
     on("wheel", (event) => this.wheel(event), { passive: false });
   }
 
@@ -82,11 +83,10 @@ export class Gestures {
     this.gap = gap;
   }
 
-  /** A wheel that can zoom no further out scrolls the page. */
+  /** A wheel that can zoom no further scrolls the page. */
   wheel(event) {
-    const out = event.deltaY > 0;
     const at = this.view.stage.place(event);
-    if (!this.view.isPlot(at) || (out && this.view.viewport.zoom === 1 && !event.ctrlKey)) return;
+    if (!this.view.isPlot(at) || !this.view.zoomsByWheel(event)) return;
     event.preventDefault();
     this.view.zoomAround(Math.exp(-Math.max(-100, Math.min(100, event.deltaY)) / 300), at);
   }

@@ -31,6 +31,7 @@ export function mapLayout({ rows, cols, width, maxHeight, widest, noteRoom, rati
 /** The part of a map that shows: `x` and `y` its first column and row, `zoom` 1 for everything. */
 export class Viewport {
   constructor() {
+    this.pinned = {}; // by axis: cells whose names are always written
     this.reset();
   }
 
@@ -144,10 +145,13 @@ export class Viewport {
   ticks(side, room, lit = -1) {
     const { from, cell, count, middle, shown } = this.axis(side);
     const step = roundStep(room / cell);
-    const ticks = [];
+    const near = (index, other) => index !== other && Math.abs(index - other) * cell < room;
+    const free = (index) => index !== lit && !(lit >= 0 && shown(lit) && near(index, lit));
+    const pinned = (this.pinned[side] ?? []).filter((index) => shown(index) && free(index));
+    const ticks = pinned.map((index) => ({ index, at: middle(index), lit: false, step }));
     for (let index = Math.ceil(Math.max(0, from - 1) / step) * step; index < count; index += step) {
-      const near = lit >= 0 && index !== lit && shown(lit) && Math.abs(index - lit) * cell < room;
-      if (index !== lit && shown(index) && !near) ticks.push({ index, at: middle(index), lit: false, step });
+      if (!shown(index) || !free(index) || pinned.some((other) => index === other || near(index, other))) continue;
+      ticks.push({ index, at: middle(index), lit: false, step });
     }
     if (lit >= 0 && shown(lit)) ticks.push({ index: lit, at: middle(lit), lit: true, step });
     return ticks;

@@ -1,6 +1,6 @@
 // A map that people look at closely: zoom, pan, keys, a card for the lit cell, a picture to save.
 
-import { element } from "./element.js";
+import { counted, element } from "./element.js";
 import { readArrays, readHeader } from "./payload.js";
 import { dress, readScale, readTheme, whenFontsCome } from "./theme.js";
 import { Stage } from "./stage.js";
@@ -150,7 +150,7 @@ export class TokenMap {
   /** What the picture is, and what keys do on its cells. */
   get description() {
     const { title, rows, cols } = this.model;
-    return `Attention of ${title}: ${rows} queries down, ${cols} keys across. Enter keeps a cell, Escape frees it.`;
+    return `Attention of ${title}: ${counted(rows, "query", "queries")} down, ${counted(cols, "key", "keys")} across. Enter keeps a cell, Escape frees it.`;
   }
 
   get axes() {
@@ -282,6 +282,16 @@ export class TokenMap {
     this.viewport.zoomAt(factor, at?.x ?? plot.width / 2, at?.y ?? plot.height / 2);
     if (cell) this.viewport.reveal(cell);
     this.moved();
+  }
+
+  /** Whether this turn of the wheel is for the map: not where it can go no further, but for Ctrl, which zooms the page. */
+  zoomsByWheel({ deltaY, ctrlKey }) {
+    const { zoom, most } = this.viewport;
+    return ctrlKey || (deltaY > 0 ? zoom > 1 : zoom < most);
+  }
+
+  doubleTap() {
+    this.zoomReset();
   }
 
   zoomReset() {

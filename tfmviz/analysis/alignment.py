@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from tfmviz.errors import ConfigError, EmptyText, NoAttention
 from tfmviz.text.token import Token
@@ -114,6 +114,29 @@ def unit_weights(
     heads = known.one(head)
     every = range(int(unit_of.max()) + 1)
     return layer_rows(known, unit_of, every, heads=heads, silenced=[0] if silenced else ())[0]
+
+
+def unit_visible(
+    stack: AttentionStack, unit_of: Int[np.ndarray, " tokens"], layer: int, head: int, rows: Sequence[int]
+) -> Bool[np.ndarray, "rows columns"]:
+    """Where any token of a unit may look at any token of another; what is False there is masked, not merely 0.
+
+    Args:
+        stack, unit_of, layer, head: as for :func:`unit_weights`.
+        rows: units that look, in order.
+
+    Returns:
+        bool [rows, units + 2]; every unit may give weight to no token at all.
+    """
+    queries = np.flatnonzero(np.isin(unit_of, np.asarray(rows)))
+    queries = queries[np.argsort(unit_of[queries], kind="stable")]
+    order, starts, present = _groups(unit_of)
+    n_units = int(unit_of.max()) + 1
+    seen = stack.visible(layer, head, queries.tolist()).cpu().numpy()
+    found = np.zeros((len(queries), n_units + len(APART)), bool)
+    found[:, np.where(present < 0, n_units, present)] = np.logical_or.reduceat(seen[:, order], starts, axis=1)
+    found[:, -1] = True
+    return np.logical_or.reduceat(found, np.flatnonzero(np.diff(unit_of[queries], prepend=-2)), axis=0)
 
 
 def layer_rows(

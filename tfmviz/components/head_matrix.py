@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEIGHT = 520  # CSS pixels of the whole picture
 
 _head_matrix = st.components.v2.component(
-    "tfmviz.head_matrix", js=script("head_matrix.js"), css=styles("base.css", "token_map.css")
+    "tfmviz.head_matrix", js=script("head_matrix.js"), css=styles("base.css", "token_map.css", "head_matrix.css")
 )
 
 

@@ -14,7 +14,7 @@ from tfmviz.components.payload import pack
 from tfmviz.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tfmviz.analysis.difference import Difference
+    from tfmviz.analysis.unit_window import UnitWindow
 
 MAX_HEIGHT = 660  # CSS pixels of one map
 # A difference smaller than this anywhere has no colours of its own: rounding would look like a finding.
@@ -26,9 +26,8 @@ _head_pair = st.components.v2.component(
 
 
 def head_pair(
-    found: Difference,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    shown: UnitWindow,
+    units: Sequence[str],
     *,
     titles: tuple[str, str, str],
     said: Sequence[tuple[str, str]] = (),
@@ -37,26 +36,25 @@ def head_pair(
     """Show two heads beside each other, what differs, and under each unit of the text how far its two rows are apart.
 
     What is pointed at in one picture, a cell or a name, is lit in all of them, with its three numbers; a click keeps
-    it, Escape lets it go. The maps zoom and move together, by the wheel, a dragged box, two fingers, keys or buttons.
-    Everything happens in the browser: nothing is sent, and no page is drawn again.
+    it, Escape lets it go. The maps zoom and move together: by buttons, a dragged box, two fingers, keys, and by the
+    wheel of who clicked on one. Everything happens in the browser: nothing is sent, and no page is drawn again.
 
     Args:
-        found: both heads on the same units, [rows, columns].
-        rows, columns: a name for each, as plain text.
+        shown: both heads on the same units.
+        units: a name for each, as plain text.
         titles: plain text above A, above B and above B − A.
         said: paragraphs beside the maps, each what it begins with and the rest; plain text.
         key: the widget key.
 
     Raises:
-        ConfigError: if the shapes do not agree.
+        ConfigError: if there is not one name a unit.
     """
-    _head_pair(key=key, data=message(found, rows, columns, titles=titles, said=said, key=key))
+    _head_pair(key=key, data=message(shown, units, titles=titles, said=said, key=key))
 
 
 def message(
-    found: Difference,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    shown: UnitWindow,
+    units: Sequence[str],
     *,
     titles: tuple[str, str, str],
     said: Sequence[tuple[str, str]] = (),
@@ -67,20 +65,18 @@ def message(
     The colours of B − A reach to its own largest value on both sides.
 
     Raises:
-        ConfigError: if the shapes do not agree.
+        ConfigError: if there is not one name a unit.
     """
-    expected = (len(rows), len(columns))
-    if found.signed.shape != expected or len(found.distance) != len(rows):
-        raise ConfigError(
-            f"the heads have shape {found.signed.shape} with {len(found.distance)} distances, {expected} expected: "
-            "one row and one distance a unit"
-        )
+    if len(units) != len(shown.units):
+        raise ConfigError(f"There are {len(units)} names for {len(shown.units)} units. Give one name a unit.")
+    found = shown.found
     header = {
         "key": key,
-        "rows": len(rows),
-        "cols": len(columns),
-        "query": list(rows),
-        "keys": list(columns),
+        "rows": len(units),
+        "cols": len(units) + len(shown.apart),
+        "query": list(units),
+        "keys": [*units, *shown.apart],
+        "first": shown.rows.start,
         "titles": list(titles),
         "said": [list(paragraph) for paragraph in said],
         "reach": max(float(np.abs(found.signed).max(initial=0)), LEAST_REACH),
@@ -88,4 +84,5 @@ def message(
         "max_height": MAX_HEIGHT,
     }
     arrays = {name: getattr(found, name).astype(np.float32) for name in ("a", "b", "signed", "distance")}
-    return pack(header, **arrays)
+    may_look = {f"open_{name}": look.astype(np.uint8) for name, look in zip("ab", shown.may_look, strict=True)}
+    return pack(header, **arrays, **may_look)

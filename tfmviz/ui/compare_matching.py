@@ -39,7 +39,8 @@ def draw(a: Side, b: Side, heads: tuple[Head, Head], alignment: Alignment, grain
     order = clustered(found) if together else None
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        head_matrix(found, pairs, heads, order=order, on_open=_open, key="distances")
+        title = f"Heads of {a.name} and {b.name}"
+        head_matrix(found, pairs, heads, order=order, on_open=_open, title=title, key="distances")
     with right:
         _ranking("Most alike", pairs[:RANKED], "most_alike")
         _ranking("Least alike", pairs[::-1][:RANKED], "least_alike")

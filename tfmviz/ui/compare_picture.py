@@ -41,8 +41,6 @@ GRAINS = ("tokens", "words")
 # Units of one map: with more, two maps side by side are too fine to read.
 MOST_UNITS = 96
 _LONGEST = 48  # characters of one unit that are sent; an axis shows fewer
-# The columns that stand apart, as short as a label must be: special tokens, and no token at all.
-_COLUMNS = ("special", "nothing")
 
 
 @st.fragment(key="compare")
@@ -122,7 +120,7 @@ def _both(
         except NoAttention as error:
             places[side.letter].info(f"{side.letter}: {display.markdown(str(error))}", icon=":material/block:")
     if len(weights) == len(KEYS):
-        _maps(difference(weights["A"], weights["B"]), alignment, heads, first)
+        _maps((a, b), heads, alignment, difference(weights["A"], weights["B"]), first)
     match _view():
         case "outputs":
             compare_outputs.draw(a, b, alignment, request)
@@ -173,25 +171,24 @@ def _weights(side: Side, alignment: Alignment, head: Head) -> np.ndarray:
     return unit_weights(side.stack, unit_of, *head, silenced=head in side.request.silenced)
 
 
-def _maps(found: Difference, alignment: Alignment, heads: tuple[Head, Head], first: int) -> None:
+def _maps(
+    sides: tuple[Side, Side], heads: tuple[Head, Head], alignment: Alignment, found: Difference, first: int
+) -> None:
     """A, B and what differs, beside the text."""
-    from tfmviz.analysis.difference import Difference
+    from tfmviz.analysis.alignment import unit_visible
+    from tfmviz.analysis.unit_window import unit_window, window_rows
 
-    n_units = len(alignment.units)
-    rows = slice(first, first + MOST_UNITS)
-    used = [n_units + at for at in range(len(_COLUMNS)) if (found.a + found.b)[:, n_units + at].any()]
-    columns = [*range(n_units)[rows], *used]
-    units = [display.label(unit.text.strip() or unit.text, _LONGEST) for unit in alignment.units[rows]]
-    shown = Difference(
-        a=found.a[rows][:, columns],
-        b=found.b[rows][:, columns],
-        signed=found.signed[rows][:, columns],
-        distance=found.distance[rows],
-    )
+    rows = window_rows(alignment, first, MOST_UNITS)
+    may_look = [
+        unit_visible(side.stack, unit_of, *head, rows=rows)
+        for side, unit_of, head in zip(sides, alignment.unit_of, heads, strict=True)
+    ]
+    shown = unit_window(alignment, rows, found, (may_look[0], may_look[1]))
+    a, b = (f"L{layer} H{head}" for layer, head in heads)
+    units = [display.label(unit.text.strip() or unit.text, _LONGEST) for unit in shown.units]
     head_pair(
         shown,
         units,
-        [*units, *(_COLUMNS[at - n_units] for at in used)],
-        titles=(f"A L{heads[0][0]} H{heads[0][1]}", f"B L{heads[1][0]} H{heads[1][1]}", "B − A"),
-        said=compare_words.seen(found, alignment, heads),
+        titles=(f"A {a} · {sides[0].name}", f"B {b} · {sides[1].name}", f"B − A · {b} − {a}"),
+        said=compare_words.seen(shown, units, heads),
     )

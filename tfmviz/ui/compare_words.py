@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,8 @@ from tfmviz.charts.memory_numbers import bytes_text
 from tfmviz.text import display, word_spans
 
 if TYPE_CHECKING:
-    from tfmviz.analysis.alignment import Alignment
-    from tfmviz.analysis.difference import Difference
     from tfmviz.analysis.matching import Head, HeadDistances, Match
+    from tfmviz.analysis.unit_window import UnitWindow
     from tfmviz.ui.compare_sides import Side
 
 SEEN = "What you see"
@@ -40,21 +39,28 @@ def apart(side: Side) -> str:
     return f"Apart from the text: {shown}. The column “special” holds what goes to them."
 
 
-def seen(found: Difference, alignment: Alignment, heads: tuple[Head, Head]) -> list[tuple[str, str]]:
-    """*What you see*, in at most 60 words, and *Try*: each with what follows it, as plain text."""
-    names = f"A {_head(heads[0])} and B {_head(heads[1])}"
-    mean = float(found.distance.mean())
+def seen(shown: UnitWindow, units: Sequence[str], heads: tuple[Head, Head]) -> list[tuple[str, str]]:
+    """*What you see*, in at most 60 words, and *Try*: each with what follows it, as plain text.
+
+    Args:
+        shown: both heads, as far as they are shown.
+        units: what the maps call the units.
+        heads: layer and head of A and of B.
+    """
+    found, names = shown.found, f"A {_head(heads[0])} and B {_head(heads[1])}"
+    part = "" if shown.is_whole else f" in units {shown.rows.start} to {shown.rows.stop - 1}"
     if found.distance.max() < 1e-3:
-        return [(SEEN, f"{names} look at the same things: no row differs by more than 0.001.")]
+        return [(SEEN, f"{names} look at the same things{part}: no row differs by more than 0.001.")]
     most = int(found.distance.argmax())
-    row = found.signed[most, : len(alignment.units)]
-    unit, key = _word(alignment, most), _word(alignment, int(np.abs(row).argmax()))
-    who = "B" if row[np.abs(row).argmax()] > 0 else "A"
+    row = found.signed[most, : len(units)]
+    key = int(np.abs(row).argmax())
+    who = "B" if row[key] > 0 else "A"
     return [
         (
             SEEN,
-            f"{names}: rows are {mean:.2f} apart on average (Jensen-Shannon, 0 to 1). {unit} is read most differently "
-            f"({found.distance[most]:.2f}): {who} looks {np.abs(row).max():.2f} more at {key}.",
+            f"{names}: rows{part} are {found.distance.mean():.2f} apart on average (Jensen-Shannon, 0 to 1). "
+            f"{_unit(shown, units, most)} is read most differently ({found.distance[most]:.2f}): {who} looks "
+            f"{abs(row[key]):.2f} more at {_unit(shown, units, key)}.",
         ),
         ("Try", "Point at a cell or a word: the other pictures light up the same pair."),
     ]
@@ -117,6 +123,7 @@ def _head(head: Head) -> str:
     return f"L{head[0]} H{head[1]}"
 
 
-def _word(alignment: Alignment, unit: int) -> str:
-    text = alignment.units[unit].text
-    return f"“{display.label(text.strip() or text, _LONGEST)}”"
+def _unit(shown: UnitWindow, units: Sequence[str], at: int) -> str:
+    """What a unit is called; where others are called the same, with its number."""
+    number = f" ({shown.rows.start + at})" if units.count(units[at]) > 1 else ""
+    return f"“{display.label(units[at], _LONGEST)}”{number}"
