@@ -103,10 +103,11 @@ class HeadMatrix extends TokenMap {
     context.rect(left, top, width, height);
     context.clip();
     const cell = Math.min(viewport.cellWidth, viewport.cellHeight);
-    const radius = Math.min(DOT, Math.max(LEAST_DOT, cell / 2)); // where cells are small, dots of neighbours would melt
+    // Where cells are small, many dots of neighbours would melt.
+    const radius = this.pairs.size > MANY ? Math.min(DOT, Math.max(LEAST_DOT, cell / 2)) : DOT;
     for (const pair of this.pairs.values()) {
       const { x, y } = middleOf(viewport.box(pair));
-      circle(context, x, y, this.pairs.size > MANY ? radius : DOT);
+      circle(context, x, y, radius);
       context.fillStyle = theme.key;
       context.fill();
       context.strokeStyle = theme.background;
@@ -136,9 +137,8 @@ class HeadMatrix extends TokenMap {
   /** A click has opened a pair already. */
   doubleTap() {}
 
-  /** The matrix fills a page's width: who only scrolls past must not be held by it. */
-  zoomsByWheel(event) {
-    return super.zoomsByWheel(event) && (event.ctrlKey || this.field.matches(":focus"));
+  get isScrolledPast() {
+    return true;
   }
 
   press(event) {

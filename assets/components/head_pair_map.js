@@ -94,9 +94,8 @@ export class PairMap extends TokenMap {
     this.viewport.set(zoom, x, y);
   }
 
-  /** Three maps fill a page's width: who only scrolls past must not be held by them. */
-  zoomsByWheel(event) {
-    return super.zoomsByWheel(event) && (event.ctrlKey || this.field.matches(":focus"));
+  get isScrolledPast() {
+    return true;
   }
 
   /** The pair's buttons say it. */

@@ -284,10 +284,17 @@ export class TokenMap {
     this.moved();
   }
 
+  /** Whether the wheel scrolls past a map that nobody clicked on: where maps fill a page's width it must. */
+  get isScrolledPast() {
+    return false;
+  }
+
   /** Whether this turn of the wheel is for the map: not where it can go no further, but for Ctrl, which zooms the page. */
   zoomsByWheel({ deltaY, ctrlKey }) {
     const { zoom, most } = this.viewport;
-    return ctrlKey || (deltaY > 0 ? zoom > 1 : zoom < most);
+    if (ctrlKey) return true;
+    if (this.isScrolledPast && !this.field.matches(":focus")) return false;
+    return deltaY > 0 ? zoom > 1 : zoom < most;
   }
 
   doubleTap() {

@@ -1,4 +1,4 @@
-"""The Compare page, opened without a browser, and the numbers of its maps."""
+"""The Compare page, opened without a browser, and the numbers of its figures."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def compare_page(**query: str) -> AppTest:
     return at.run()
 
 
-def numbers(at: AppTest, key: str, trace: int = 0, name: str = "z") -> np.ndarray:
-    """The numbers of one of a figure's traces; of a map unless told otherwise."""
+def numbers(at: AppTest, key: str, trace: int, name: str) -> np.ndarray:
+    """Some numbers of one of a figure's traces."""
     chart = next(chart for chart in at.get("plotly_chart") if chart.proto.id.endswith(f"-{key}"))
     values: Any = json.loads(chart.proto.spec)["data"][trace][name]
     if not isinstance(values, dict):

@@ -128,15 +128,13 @@ def unit_visible(
     Returns:
         bool [rows, units + 2]; every unit may give weight to no token at all.
     """
-    queries = np.flatnonzero(np.isin(unit_of, np.asarray(rows)))
-    queries = queries[np.argsort(unit_of[queries], kind="stable")]
-    order, starts, present = _groups(unit_of)
-    n_units = int(unit_of.max()) + 1
+    queries, firsts = _tokens_of(unit_of, rows)
+    order, starts, columns = _groups(unit_of)
     seen = stack.visible(layer, head, queries.tolist()).cpu().numpy()
-    found = np.zeros((len(queries), n_units + len(APART)), bool)
-    found[:, np.where(present < 0, n_units, present)] = np.logical_or.reduceat(seen[:, order], starts, axis=1)
+    found = np.zeros((len(queries), int(unit_of.max()) + 1 + len(APART)), bool)
+    found[:, columns] = np.logical_or.reduceat(seen[:, order], starts, axis=1)
     found[:, -1] = True
-    return np.logical_or.reduceat(found, np.flatnonzero(np.diff(unit_of[queries], prepend=-2)), axis=0)
+    return np.logical_or.reduceat(found, firsts, axis=0)
 
 
 def layer_rows(
@@ -152,21 +150,17 @@ def layer_rows(
 
     if not layer.has_attention:
         raise NoAttention(f"This layer has no weights to show: {layer.status.removeprefix('none: ')}.")
-    queries = np.flatnonzero(np.isin(unit_of, np.asarray(rows)))
-    queries = queries[np.argsort(unit_of[queries], kind="stable")]
-    order, starts, present = _groups(unit_of)
-    n_units = int(unit_of.max()) + 1
+    queries, firsts = _tokens_of(unit_of, rows)
+    order, starts, columns = _groups(unit_of)
     parts = []
     for block in layer.blocks(heads, torch.from_numpy(queries)):
         found = block.weights.float().cpu().numpy()
         whole = np.zeros((*found.shape[:2], len(unit_of)), np.float32)
         whole[:, :, block.first_key : block.first_key + found.shape[2]] = found
-        part = np.zeros((*found.shape[:2], n_units + len(APART)), np.float32)
-        # unit -1, the special tokens, is the column after the last unit
-        part[:, :, np.where(present < 0, n_units, present)] = np.add.reduceat(whole[:, :, order], starts, axis=2)
+        part = np.zeros((*found.shape[:2], int(unit_of.max()) + 1 + len(APART)), np.float32)
+        part[:, :, columns] = np.add.reduceat(whole[:, :, order], starts, axis=2)
         parts.append(part)
     summed = np.concatenate(parts, axis=1)
-    firsts = np.flatnonzero(np.diff(unit_of[queries], prepend=-2))
     counts = np.diff(firsts, append=len(queries)).astype(np.float32)
     out = np.add.reduceat(summed, firsts, axis=1) / counts[:, None]
     gap = 1 - out.sum(axis=2)
@@ -217,8 +211,16 @@ def _unit_of(tokens: Sequence[Token], borders: Sequence[int]) -> Int[np.ndarray,
     return np.where(apart, -1, unit)
 
 
+def _tokens_of(unit_of: Int[np.ndarray, " tokens"], rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens of some units, in the order of the units, and where each unit begins among them."""
+    found = np.flatnonzero(np.isin(unit_of, np.asarray(rows)))
+    found = found[np.argsort(unit_of[found], kind="stable")]
+    return found, np.flatnonzero(np.diff(unit_of[found], prepend=-2))
+
+
 def _groups(unit_of: Int[np.ndarray, " tokens"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens in the order of their units, where each unit begins in that order, and which units there are."""
+    """Tokens in the order of their units, where each unit begins in that order, and the column of each."""
     order = np.argsort(unit_of, kind="stable")
     present, starts = np.unique(unit_of[order], return_index=True)
-    return order, starts, present
+    # unit -1, the special tokens, is the column after the last unit
+    return order, starts, np.where(present < 0, int(unit_of.max()) + 1, present)
